@@ -12,21 +12,20 @@ from studio.experiments.group_session import GroupSession
 from studio.experiments.queue_file import QueuedRun
 from studio.experiments.run_queue import RunQueue
 from studio.experiments.sweep_reader import running_sweep
-from studio.session.controller import RunController, SessionState
+from studio.session.controller import RUN_BUSY, RunController, SessionState
 from studio.session.group_record import GroupRecord
-from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask
 from studio.widgets.setting_names import in_labels
 from td3core.config import RunConfig, Tunables
 from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.watch import training_groups
+from td3core.experiments.jobs import NewRun
 from td3core.protocol.events import Failed, Started
 from td3core.protocol.steering import Verb
 from td3core.system.allowed_code import LocatedModule
 from td3core.text import Text
 
 _GROUP_BUSY = Text("A group is training. Use Train next, or stop the group first.")
-_RUN_BUSY = Text("A run is training. Wait for its end, or stop it first.")
 
 
 class ManyRuns(QObject):
@@ -48,8 +47,6 @@ class ManyRuns(QObject):
     """A queued run could not start; carries the reason. The next one starts."""
     went_on = Signal(object)
     """Carries a text: which queued run starts although the user stopped the previous one."""
-    opened = Signal(object)
-    """A run requested by the user (:class:`~studio.session.history.RunHistory`)."""
 
     def __init__(
         self,
@@ -72,8 +69,6 @@ class ManyRuns(QObject):
         self._consent = consent
         self.session = GroupSession(self._obtain_consent, self)
         self.queue = RunQueue(runs_dir, lambda: self.busy, self)
-        self._reader = BackgroundTask("read-run", self)
-        self._reader.failed.connect(self.refused)
         self.session.refused.connect(self.refused)
         self.session.refused.connect(self.skip)
         self.session.group_started.connect(self._on_began)
@@ -153,7 +148,7 @@ class ManyRuns(QObject):
     def obstacle(self) -> Text | None:
         """Return why no run can be resumed or branched now; None if one can."""
         if self._controller.busy:
-            return _RUN_BUSY
+            return RUN_BUSY
         if not self.session.busy:
             return None
         group = self.session.group
@@ -184,7 +179,7 @@ class ManyRuns(QObject):
         If a run ``from_queue`` cannot start, the next one in the queue does.
         """
         if self.busy:
-            self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
+            self.refused.emit(_GROUP_BUSY if self.session.busy else RUN_BUSY)
             return
         # A queued run still waiting for the user's consent returns to the queue.
         self.skip("")
@@ -221,7 +216,7 @@ class ManyRuns(QObject):
             # Training has started since the user was asked.
             self.skip("")
             if not from_queue:
-                self.refused.emit(_GROUP_BUSY if self.session.busy else _RUN_BUSY)
+                self.refused.emit(_GROUP_BUSY if self.session.busy else RUN_BUSY)
             return
         stopped, self._stop_asked = self._stop_asked, False
         if not from_queue:
@@ -245,7 +240,9 @@ class ManyRuns(QObject):
                 run.variant,
             )
         else:
-            self._controller.start(run.config, run.tunables, self._runs_dir)
+            self._controller.begin(
+                NewRun(config=run.config, tunables=run.tunables, runs_dir=self._runs_dir)
+            )
 
     def add(self, run: QueuedRun) -> None:
         """Add a run to the queue, and show the queue."""
@@ -256,18 +253,6 @@ class ManyRuns(QObject):
     def queue_branch(self, checkpoint: Path, config: RunConfig, tunables: Tunables) -> None:
         """Add a run that branches from a checkpoint to the queue."""
         self.add(QueuedRun(config=config, tunables=tunables, checkpoint=checkpoint))
-
-    @Slot(Path)
-    def open_run(self, path: Path) -> None:
-        """Show a run of the group in the plots, unless another run trains there."""
-        if self._controller.busy:
-            self.refused.emit(_RUN_BUSY)
-            return
-        self._reader.read(partial(read_history, path), self._on_read)
-
-    def _on_read(self, history: RunHistory) -> None:
-        if not self._controller.busy:
-            self.opened.emit(history)
 
     # The queue, after the end of a training -----------------------------------------------------
 
@@ -301,7 +286,7 @@ class ManyRuns(QObject):
         if state is SessionState.STARTING and self._controller.busy:
             self._expect_start()
         elif state is SessionState.IDLE:
-            self._withdraw(_RUN_BUSY)
+            self._withdraw(RUN_BUSY)
             if self._goes_on:
                 self._goes_on = False
                 self.queue.on_ended()
@@ -371,7 +356,6 @@ class ManyRuns(QObject):
     def shutdown(self) -> None:
         """Stop reading, and wait until the queue is on disk."""
         self._finder.cancel()
-        self._reader.cancel()
         self.skip("")
         self.queue.shutdown()
 

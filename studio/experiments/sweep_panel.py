@@ -1,7 +1,6 @@
 """The panel of sweeps: start, stop and continue one, show its trials, use their settings."""
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import (
@@ -10,7 +9,6 @@ from PySide6.QtCore import (
     Qt,
     QTimer,
     Signal,
-    SignalInstance,
     Slot,
 )
 from PySide6.QtGui import QResizeEvent
@@ -34,7 +32,6 @@ from studio.experiments.sweep_reader import (
     write_example,
 )
 from studio.experiments.sweep_table import FIRST, SORT, TrialTable, words_of
-from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask
 from studio.tasks.cli_process import CliProcess
 from studio.theme.sizes import scaled
@@ -76,8 +73,8 @@ class SweepPanel(QWidget):
     """The sweeps of a runs folder. A sweep runs in a separate process."""
 
     refused = Signal(object)
-    opened = Signal(object)
-    """The history of a trial's run, to be shown (:class:`~studio.session.history.RunHistory`)."""
+    run_wanted = Signal(Path)
+    """The run of a trial, to be shown."""
     settings_chosen = Signal(object)
     """The settings of a trial (:class:`~studio.experiments.sweep_reader.TrialSettings`)."""
     started = Signal()
@@ -496,19 +493,17 @@ class SweepPanel(QWidget):
     def _open_chosen(self) -> None:
         trial = self._chosen()
         if trial is not None and self._open_run.isEnabled():
-            run = self._runs_dir / trial.runs[0]
-            self._read.read(partial(read_history, run), partial(self._hand_over, self.opened))
+            self.run_wanted.emit(self._runs_dir / trial.runs[0])
 
     @Slot()
     def _use_chosen(self) -> None:
         trial = self._chosen()
         if trial is not None:
             run = self._runs_dir / trial.runs[0]
-            hand_over = partial(self._hand_over, self.settings_chosen)
-            self._read.read(lambda _: read_settings(run), hand_over)
+            self._read.read(lambda _: read_settings(run), self._hand_over)
 
-    def _hand_over(self, announce: SignalInstance, found: RunHistory | TrialSettings) -> None:
+    def _hand_over(self, found: TrialSettings) -> None:
         if self._training:
             self.refused.emit(_TOO_LATE)
         else:
-            announce.emit(found)
+            self.settings_chosen.emit(found)

@@ -27,7 +27,7 @@ from td3core.checkpoint import Header
 from td3core.config import RunConfig, Tunables, schedule_of
 from td3core.config.settings import RATES
 from td3core.envs.trust import can_hang
-from td3core.experiments.jobs import Branch
+from td3core.experiments.jobs import Branch, NewRun, ResumedRun
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings, changes_from
 from td3core.runs.directory import RunDirectory, header_of, note_module_folder
@@ -165,8 +165,8 @@ class RunLauncher(QObject):
         def ask(found: tuple[RunConfig, RunSummary, str]) -> None:
             config, summary, name = found
             if is_here(name) or self._accepts_other_class(summary, name):
-                may_hang = can_hang(config.choice)
-                self._obtain(config, partial(self._ask_for_steps, summary, name, may_hang))
+                job = ResumedRun(run=summary.run, numerics=name, may_hang=can_hang(config.choice))
+                self._obtain(config, partial(self._ask_for_steps, summary, job))
 
         self._read(read, ask)
 
@@ -174,19 +174,17 @@ class RunLauncher(QObject):
         dialog = OtherClassDialog(found, numerics, self._window)
         return dialog.exec() == QDialog.DialogCode.Accepted
 
-    def _ask_for_steps(self, found: RunSummary, numerics: str, may_hang: bool) -> None:
-        steps = None
+    def _ask_for_steps(self, found: RunSummary, job: ResumedRun) -> None:
         if found.state is RunStatus.FINISHED or found.env_steps > found.steps:
             dialog = MoreStepsDialog(found, self._window)
             if dialog.exec() != QDialog.DialogCode.Accepted:
                 return
-            steps = dialog.steps
-        resume = partial(self._controller.resume, found.run, steps, numerics, may_hang=may_hang)
-        then = partial(self._ask_for_changes, resume, self._edited(found.run.absolute()))
+            job = replace(job, steps=dialog.steps)
+        then = partial(self._ask_for_changes, job, self._edited(found.run.absolute()))
         self._read(partial(read_history, found.run), then, accepted=True)
 
     def _ask_for_changes(
-        self, resume: Callable[[], None], wanted: Tunables | None, history: RunHistory
+        self, job: ResumedRun, wanted: Tunables | None, history: RunHistory
     ) -> None:
         """Offer the live settings changed since the run ended; then resume it."""
         changed, progress = None, history.record.progress
@@ -202,7 +200,7 @@ class RunLauncher(QObject):
             return
         self.beginning.emit()
         self.resuming.emit(history)
-        resume()
+        self._controller.begin(job)
         if changed is not None and self._controller.busy:
             # Before the run has begun, to take effect before the first step.
             self.continuing_with.emit(changed)
@@ -227,22 +225,15 @@ class RunLauncher(QObject):
         dialog = BranchDialog(checkpoint, header, self._window, occupied=occupied)
         if dialog.exec() != QDialog.DialogCode.Accepted:
             return
-        values, name = dialog.values(), header.config.numerics
+        values = dialog.values()
+        job = self._branch_job(checkpoint, header, values)
         if dialog.when is When.QUEUED:
             config, tunables = branch_settings(checkpoint, header, values)
             self.queue_wanted.emit(checkpoint, config, tunables)
         elif dialog.when is When.BESIDE:
-            self.beside.start(
-                Branch(
-                    checkpoint=checkpoint,
-                    values=values,
-                    runs_dir=self._runs_dir,
-                    numerics=str(values.get("numerics", name)),
-                    may_hang=can_hang(header.config.choice),
-                )
-            )
+            self.beside.start(job)
         else:
-            self._branch(checkpoint, values, name, can_hang(header.config.choice))
+            self._branch(job)
 
     @Slot(Path)
     def branch_with_half_rates(self, checkpoint: Path) -> None:
@@ -250,9 +241,8 @@ class RunLauncher(QObject):
 
         def start(header: Header) -> None:
             halves = {name: _half(header.tunables, name) for name in RATES}
-            name = header.config.numerics
-            may_hang = can_hang(header.config.choice)
-            self._obtain(header.config, partial(self._branch, checkpoint, halves, name, may_hang))
+            job = self._branch_job(checkpoint, header, halves)
+            self._obtain(header.config, partial(self._branch, job))
 
         self._read(lambda _: header_of(checkpoint), start)
 
@@ -267,25 +257,28 @@ class RunLauncher(QObject):
                 self.branch_refused.emit("")
                 return
             header, curves = found
-            values = changes_from(header, config, tunables)
-            name = str(values.get("numerics", config.numerics))
             self._model.expect_branch(curves)
-            may_hang = can_hang(config.choice)
-            self._controller.branch(checkpoint, values, self._runs_dir, name, may_hang=may_hang)
+            values = changes_from(header, config, tunables)
+            self._controller.begin(self._branch_job(checkpoint, header, values))
 
         self._waited.read(read, start)
 
-    def _branch(
-        self, checkpoint: Path, values: Mapping[str, Any], numerics: str, may_hang: bool
-    ) -> None:
-        name = str(values.get("numerics", numerics))
+    def _branch_job(self, checkpoint: Path, header: Header, values: Mapping[str, Any]) -> Branch:
+        return Branch(
+            checkpoint=checkpoint,
+            values=values,
+            runs_dir=self._runs_dir,
+            numerics=str(values.get("numerics", header.config.numerics)),
+            may_hang=can_hang(header.config.choice),
+        )
 
+    def _branch(self, job: Branch) -> None:
         def start(parent_curves: RunCurves) -> None:
             self.beginning.emit()
             self._model.expect_branch(parent_curves)
-            self._controller.branch(checkpoint, values, self._runs_dir, name, may_hang=may_hang)
+            self._controller.begin(job)
 
-        self._read(partial(read_parent_curves, checkpoint), start, accepted=True)
+        self._read(partial(read_parent_curves, job.checkpoint), start, accepted=True)
 
     # Repeating ----------------------------------------------------------------------------------
 
@@ -312,7 +305,14 @@ class RunLauncher(QObject):
         if dialog.exec() == QDialog.DialogCode.Accepted and self._may_start():
             self.beginning.emit()
             config = replace(run.config, seed=dialog.seed)
-            self._controller.start(config, run.first_tunables, self._runs_dir, changes)
+            self._controller.begin(
+                NewRun(
+                    config=config,
+                    tunables=run.first_tunables,
+                    runs_dir=self._runs_dir,
+                    schedule=tuple(changes),
+                )
+            )
 
     # Verifying ----------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from studio.run_browser.filter_proxy import RunFilterProxy
 from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import RunTreeModel
 from studio.run_browser.tree_view import RunTreeView
-from studio.session.history import RunHistory, read_history
 from studio.tasks.background_queue import BackgroundQueue
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.theme import Theme
@@ -120,8 +119,8 @@ _ACTIONS = (
 class RunActions(QObject):
     """The actions on the list of runs."""
 
-    opened = Signal(object)
-    """A run was read for display (:class:`~studio.session.history.RunHistory`)."""
+    open_requested = Signal(Path)
+    """Show a run."""
     compare_requested = Signal(object)
     """Show these runs, a list of paths, in the same plots."""
     group_requested = Signal(object, str)
@@ -138,17 +137,14 @@ class RunActions(QObject):
     """The paths of the runs that no longer exist."""
     labelled = Signal(Path, object)
     """A run has this :class:`~td3core.runs.metadata.RunLabel` now."""
-    reading_changed = Signal(bool)
-    """Whether a run is being read to be opened."""
 
     def __init__(self, view: RunTreeView, model: RunTreeModel, proxy: RunFilterProxy) -> None:
         super().__init__(view)
         self._view, self._model, self._proxy = view, model, proxy
         self._busy = False
         self._obstacle: Text | None = None
-        self._opener = BackgroundTask("open-run", self)
-        self._opener.failed.connect(self.refused)
-        self._opener.busy_changed.connect(self.reading_changed)
+        self._reader = BackgroundTask("read-settings", self)
+        self._reader.failed.connect(self.refused)
         self._writer = BackgroundQueue("write-runs", self)
         self._writer.failed.connect(self.refused)
         self._deletion = RunDeletion(self._writer, view)
@@ -197,8 +193,6 @@ class RunActions(QObject):
     def set_busy(self, busy: bool) -> None:
         """Set whether a run is training in this window: none can be opened meanwhile."""
         self._busy = busy
-        if busy:
-            self._opener.cancel()
         self.show_what_is_possible()
 
     def set_obstacle(self, why_not: Text | None) -> None:
@@ -208,8 +202,8 @@ class RunActions(QObject):
             self.show_what_is_possible()
 
     def shutdown(self) -> None:
-        """Stop reading a run, and wait for pending writes."""
-        self._opener.cancel()
+        """Stop reading, and wait for pending writes."""
+        self._reader.cancel()
         self._writer.finish()
 
     def _chosen_one(self) -> RunRow | None:
@@ -266,16 +260,10 @@ class RunActions(QObject):
     @Slot()
     def _open(self) -> None:
         row = self._chosen_one()
-        if row is None or self._busy:
-            return
-        if row.problem:
+        if row is not None and row.problem:
             self.refused.emit(quoted(row.problem))
         else:
-            self._opener.read(partial(read_history, row.path), self._on_opened)
-
-    def _on_opened(self, history: RunHistory) -> None:
-        if not self._busy:
-            self.opened.emit(history)
+            self._ask(self.open_requested)
 
     @Slot()
     def _compare(self) -> None:
@@ -326,7 +314,7 @@ class RunActions(QObject):
             def show(run: RunDirectory) -> None:
                 SettingsDialog(run, title, self._view).show()
 
-            self._opener.read(lambda _: RunDirectory.open(path), show)
+            self._reader.read(lambda _: RunDirectory.open(path), show)
 
     @Slot()
     def _folder(self) -> None:

@@ -136,7 +136,6 @@ class RunBrowser(QWidget):
         self.run_actions.refused.connect(self.refused)
         self.run_actions.deleted.connect(self.refresh)
         self.run_actions.labelled.connect(self._show_label)
-        self.run_actions.reading_changed.connect(self._reading.setVisible)
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
@@ -165,6 +164,11 @@ class RunBrowser(QWidget):
         if not busy:
             self.model.set_training(None)
         self.refresh_soon()
+
+    @Slot(bool)
+    def show_opening(self, opening: bool) -> None:
+        """Show whether a run is being read to be opened."""
+        self._reading.setVisible(opening)
 
     def set_training(self, path: Path) -> None:
         """Set the run that is training in this window."""

@@ -1,23 +1,23 @@
 """Owns one run at a time, in a QThread or in another process, and its state."""
 
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from studio.session.followed import CatchUp, FollowedRun, Refusal
 from studio.session.worker import ProcessWorker, Worker
-from td3core.config import RunConfig, Tunables
+from td3core.config import Tunables
 from td3core.errors import no_process
-from td3core.experiments.jobs import Branch, Job, NewRun, ResumedRun
+from td3core.experiments.jobs import Job
 from td3core.protocol.control import Control
 from td3core.protocol.events import Failed, Phase, Progress, Traced
 from td3core.protocol.steering import Steering
-from td3core.runs.journal import Change
 from td3core.runs.reader import RunReader
-from td3core.system.numerics import AUTO, needs_other_process
+from td3core.system.numerics import needs_other_process
+from td3core.text import Text
+
+RUN_BUSY = Text("A run is training. Wait for its end, or stop it first.")
 
 _PATIENCE_MS = 2000
 """How long a run may take to stop before it can be killed: it may hang, or have a lot to save."""
@@ -86,60 +86,6 @@ class RunController(QObject):
         """Choose whether runs started from now on train in a process of their own."""
         self._own_process = own
 
-    def start(
-        self,
-        config: RunConfig,
-        tunables: Tunables,
-        runs_dir: Path,
-        schedule: Sequence[Change] = (),
-    ) -> None:
-        """Start a run in a thread of its own. Ignored while another one is active."""
-        self._begin(
-            NewRun(
-                config=config,
-                tunables=tunables,
-                runs_dir=runs_dir,
-                schedule=tuple(schedule),
-            )
-        )
-
-    def resume(
-        self,
-        run: Path,
-        steps: int | None = None,
-        numerics: str = AUTO,
-        *,
-        may_hang: bool = False,
-    ) -> None:
-        """Resume a run, perhaps with another last step. Ignored while another one is active.
-
-        ``numerics``: the numerics class it was trained in; ``may_hang``: its environment may hang.
-        """
-        self._begin(ResumedRun(run=run, steps=steps, numerics=numerics, may_hang=may_hang))
-
-    def branch(
-        self,
-        checkpoint: Path,
-        values: Mapping[str, Any],
-        runs_dir: Path,
-        numerics: str = AUTO,
-        *,
-        may_hang: bool = False,
-    ) -> None:
-        """Start a new run from a checkpoint. Ignored while another one is active.
-
-        ``numerics``: the numerics class to train it in; ``may_hang``: its environment may hang.
-        """
-        self._begin(
-            Branch(
-                checkpoint=checkpoint,
-                values=values,
-                runs_dir=runs_dir,
-                numerics=numerics,
-                may_hang=may_hang,
-            )
-        )
-
     def follow(self, reader: RunReader) -> None:
         """Follow a run of another process, whose files ``reader`` has read.
 
@@ -163,7 +109,8 @@ class RunController(QObject):
             followed.close()
             self._set_state(SessionState.IDLE)
 
-    def _begin(self, job: Job) -> None:
+    def begin(self, job: Job) -> None:
+        """Begin a job: a new, resumed or branched run. Ignored while another one is active."""
         if self.busy:
             return
         self.stop_following()

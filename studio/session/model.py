@@ -1,7 +1,8 @@
 """Folds the events of a run into the displayed data. Owns all of it; knows no widgets."""
 
-import time
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
@@ -12,7 +13,7 @@ from studio.session.markers import Marker
 from studio.session.record import RunRecord
 from td3core.analysis.advice import Rule
 from td3core.protocol import events, wording
-from td3core.runs.journal import SAME_GESTURE_S, seconds_of
+from td3core.runs.journal import SAME_GESTURE_S
 from td3core.text import Text, Value, tr
 
 
@@ -43,8 +44,6 @@ class RunModel(QObject):
         """Events of the run that is about to start."""
         self._quiet = False
         """True while old events are processed: they are not logged."""
-        self._rules: tuple[Rule, ...] | None = None
-        """The user's rules; None while the default rules apply."""
         self._unlogged: dict[int, Marker] = {}
         self._gesture = QTimer(self, singleShot=True, interval=round(1000 * SAME_GESTURE_S))
         self._gesture.timeout.connect(self._log_changes)
@@ -79,14 +78,12 @@ class RunModel(QObject):
 
     def use_rules(self, rules: Sequence[Rule]) -> None:
         """Judge the health of this run and of later ones by these rules."""
-        self._rules = tuple(rules)
-        self._record.judge_by(self._rules)
+        self._record.judge_by(tuple(rules))
         self.curves_changed.emit()
 
     def _show(self, record: RunRecord) -> None:
+        record.judge_by(self._record.rules)
         self._record = record
-        if self._rules is not None:
-            record.judge_by(self._rules)
         self._unlogged.clear()
 
     def rename(self, name: str) -> None:
@@ -145,11 +142,9 @@ class RunModel(QObject):
         if not resumed:
             parent_curves = self._parent_curves if event.env_steps else None
             self._show(RunRecord(parent_curves=parent_curves or RunCurves()))
-        self._record.start(event)
-        if self._rules is not None:
-            self._record.judge_by(self._rules)
+        self._record.take(event)
         for early in self._early:
-            self._record.add_entry(early)
+            self._record.take(early)
         self._training, self._parent_curves, self._preparing = True, None, ""
         self._early.clear()
         self._log("info", _start_in_words(event, self._record.title, resumed=resumed))
@@ -159,7 +154,7 @@ class RunModel(QObject):
         self.curves_changed.emit()
 
     def _on_progress(self, event: events.Progress) -> None:
-        self._record.add_progress(event)
+        self._record.take(event)
         self.status_changed.emit()
         if len(event.training) or event.ended:
             self.curves_changed.emit()
@@ -174,8 +169,9 @@ class RunModel(QObject):
         self.curves_changed.emit()
 
     def _on_tuned(self, event: events.Tuned) -> None:
-        made_at = seconds_of(event.time) if event.time else time.time()
-        for marker in self._record.add_changes(event, made_at):
+        if not event.time:
+            event = replace(event, time=datetime.now(UTC).isoformat())
+        for marker in self._record.take(event):
             # Logged once no change can extend it: a drag is one change, not a hundred lines.
             self._unlogged[id(marker)] = marker
             self._gesture.start()
@@ -188,7 +184,7 @@ class RunModel(QObject):
         if not self._training:
             self._early.append(event)
             return
-        self._record.add_entry(event)
+        self._record.take(event)
         self.curves_changed.emit()
 
     def _end(self, event: events.Ended | events.Failed | events.Interrupted) -> None:
@@ -205,7 +201,7 @@ class RunModel(QObject):
             self._log("error", gone, event.env_steps)
         if self._training or not isinstance(event, events.Failed):
             # A run refused before its start has no record yet: the current one stays.
-            self._record.outcome = event
+            self._record.take(event)
         self._training, self._parent_curves, self._preparing = False, None, ""
         self._early.clear()
         self.run_ended.emit(event)

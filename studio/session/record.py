@@ -41,6 +41,8 @@ class RunRecord:
     parent_curves: RunCurves = field(default_factory=RunCurves)
     """Curves of the run's ancestors, each up to the step of its branch; empty without any."""
     journal: RunJournal = field(default_factory=RunJournal)
+    rules: tuple[Rule, ...] = field(default_factory=load_rules)
+    """The rules its health is judged by."""
     health: Health | None = None
     """Its health; None before the first run."""
 
@@ -54,25 +56,24 @@ class RunRecord:
         """Time to the last step; None while unknown."""
         return self.time_left.seconds if self.time_left is not None else None
 
-    def take(self, event: events.Event) -> None:
-        """Process one event of the run."""
+    def take(self, event: events.Event) -> Sequence[Marker]:
+        """Process one event of the run; return the markers of its live changes."""
         match event:
             case events.Started():
-                self.start(event)
-            case events.Progress():
-                self.add_progress(event)
-            case events.Evaluated():
-                self.curves.add(event)
-                if self.health is not None:
-                    self.health.take(event)
+                self._start(event)
+            case events.Progress() | events.Evaluated():
+                self._add(event)
             case events.Tuned():
-                self.add_changes(event, seconds_of(event.time))
+                return self._add_changes(event)
             case events.Noted():
-                self.add_entry(event)
+                self.journal.add_entry(
+                    JournalEntry(event.env_steps, event.event, event.time, event.message)
+                )
             case events.Ended() | events.Failed() | events.Interrupted():
                 self.outcome = event
+        return ()
 
-    def start(self, event: events.Started) -> None:
+    def _start(self, event: events.Started) -> None:
         """Begin, or resume: drop data beyond the first step of this session."""
         if self.run != event.run or self.first_tunables is None:
             self.first_tunables = event.tunables
@@ -85,43 +86,38 @@ class RunRecord:
         if self.progress is not None:
             self.progress = replace(self.progress, env_steps=event.env_steps)
         if self.health is None:
-            self.health = Health(load_rules())
+            self.health = Health(self.rules)
         self.health.take(event)
         if event.env_steps:
             # Health up to here comes from the curves.
-            self.judge_by(self.health.rules)
+            self._judge()
 
-    def judge_by(self, rules: Sequence[Rule]) -> None:
-        """Judge the health by these rules."""
+    def judge_by(self, rules: tuple[Rule, ...]) -> None:
+        """Judge the health by these rules from now on."""
+        if rules != self.rules:
+            self.rules = rules
+            self._judge()
+
+    def _judge(self) -> None:
         if self.health is not None:
             curves = self.curves
             rows = curves.training.rows(), curves.evaluations.rows()
-            self.health = self.health.judged_by(rules, *rows)
+            self.health = self.health.judged_by(self.rules, *rows)
 
-    def add_progress(self, event: events.Progress) -> None:
+    def _add(self, event: events.Progress | events.Evaluated) -> None:
         """Add the rows and episodes since the last report."""
-        self.progress = event
-        if self.time_left is not None:
-            self.time_left.take(event)
+        if isinstance(event, events.Progress):
+            self.progress = event
+            if self.time_left is not None:
+                self.time_left.take(event)
         self.curves.add(event)
         if self.health is not None:
             self.health.take(event)
 
-    def add_changes(self, event: events.Tuned, time: float) -> list[Marker]:
-        """Add live changes made at ``time``, in seconds since 1970; return their markers."""
+    def _add_changes(self, event: events.Tuned) -> list[Marker]:
+        # A schedule is not a dragged slider.
+        time = math.nan if event.scheduled else seconds_of(event.time)
         return [
-            self.journal.add_change(
-                event.env_steps,
-                *change,
-                # A schedule is not a dragged slider.
-                time=math.nan if event.scheduled else time,
-                scheduled=event.scheduled,
-            )
+            self.journal.add_change(event.env_steps, *change, time=time, scheduled=event.scheduled)
             for change in event.changes
         ]
-
-    def add_entry(self, event: events.Noted) -> None:
-        """Add an action other than a change of settings."""
-        self.journal.add_entry(
-            JournalEntry(event.env_steps, event.event, event.time, event.message)
-        )

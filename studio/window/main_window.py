@@ -110,7 +110,7 @@ class MainWindow(QMainWindow):
         self.start_request = StartRequest(
             self.setup, self.live, self.many, self.consent, self.banner, self, self.preferences
         )
-        self.opener = Opener(self, lambda: self.controller.busy)
+        self.opener = Opener(self)
         self.importing = ImportAction(self, runs_dir, self.consent, self.share.tasks.open_dialog)
         self.recent = RecentFiles(
             settings,
@@ -120,7 +120,7 @@ class MainWindow(QMainWindow):
             [self.importing.action],
         )
         self.group_comparison = GroupComparison(self.many.session, self.comparison.session, self)
-        self.memory = SessionMemory(settings, self.setup, self.live, self.plots, self)
+        self.memory = SessionMemory(settings, self.setup, self.live, self.plots)
         self._lay_out()
         parts = self._parts()
         self._connect_user()
@@ -261,6 +261,7 @@ class MainWindow(QMainWindow):
         for refused in (
             *(self.controller.refused, self.launcher.refused, self.many.refused),
             *(self.consent.refused, self.share.tasks.refused, self.opener.refused),
+            self.presenter.refused,
             *(self.plots.message, self.comparison.refused, self.model.refused),
         ):
             refused.connect(show_error)
@@ -286,13 +287,8 @@ class MainWindow(QMainWindow):
 
     def _connect_run_list(self) -> None:
         actions = self.runs.run_actions
-        for opened in (actions.opened, self.many.opened, self.memory.opened):
-            opened.connect(self.presenter.open)
-        comparing = self.comparison.session
-        # A run that is reopened later would close the comparison.
-        comparing.busy_changed.connect(self.memory.stop)
         # The widgets of the comparison are made when it is first opened.
-        comparing.opened.connect(self.panel_keys.sort_tabs)
+        self.comparison.session.opened.connect(self.panel_keys.sort_tabs)
         actions.resume_requested.connect(self.launcher.resume)
         actions.repeat_requested.connect(self.launcher.repeat_changes)
         actions.verify_requested.connect(self.launcher.verify)
@@ -312,7 +308,7 @@ class MainWindow(QMainWindow):
 
     def _connect_opening(self, parts: WindowParts) -> None:
         connect_start_page(parts, self.start_request.start, self.show_runs)
-        self.opener.run_opened.connect(self.presenter.open)
+        self.opener.run_wanted.connect(self.presenter.open_path)
         self.opener.runs_opened.connect(self.comparison.session.compare)
         self.opener.agent_opened.connect(self.replay.choose)
         self.opener.import_wanted.connect(self.importing.show_file)
@@ -330,7 +326,6 @@ class MainWindow(QMainWindow):
         self.health = HealthAdvice(parts)
         self.preferences.add_page(thresholds_page(self.health.board, self))
         self.late = LatePanels(parts)
-        self.late.opened.connect(self.presenter.open)
         for changed in (
             *(self.many.group_changed, self.health.paired_tests.busy_changed),
             *(self.late.sweep_started, self.late.sweep_ended),
@@ -358,7 +353,7 @@ class MainWindow(QMainWindow):
         for end in (
             *(self.share.shutdown, self.panels.shutdown, self.comparison.shutdown),
             *(self.launcher.stop, self.consent.stop, self.verify.cancel, self.films.cancel),
-            *(self.memory.stop, self.start.stop, self.opener.stop, self.recent.stop),
+            *(self.presenter.stop, self.start.stop, self.opener.stop, self.recent.stop),
             self.help.close_manual,
         ):
             self.closed.connect(end)
@@ -508,7 +503,8 @@ class MainWindow(QMainWindow):
             # Start without a focused control, rather than with Train focused.
             self.setFocus()
             QTimer.singleShot(0, self, self.runs.look_for_interrupted)
-            self.memory.reopen_run(self.model, self.controller)
+            if self.memory.run is not None:
+                self.presenter.open_path(self.memory.run, reopened=True)
             self.many.find_training()
             self.health.paired_tests.find()
 

@@ -43,7 +43,6 @@ class ManyRunsPresenter(QObject):
         self._parts.status.show_group(state, many.group)
 
     def _connect_panel(self, panel: "ManyRunsPanel") -> None:
-        panel.run_wanted.connect(self._parts.many.open_run)
         panel.compare_wanted.connect(self._parts.groups.show)
         panel.report_wanted.connect(self._report)
 

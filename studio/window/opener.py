@@ -1,6 +1,6 @@
 """Opens agents and runs from anywhere: a dialog, drag and drop, or the command line."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QObject, Signal, SignalInstance, Slot
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QMainWindow
 
-from studio.session.history import RunHistory, read_history
 from studio.tasks.background_task import BackgroundTask, Stopped
 from td3core.checkpoint import SUFFIX, read_header
 from td3core.errors import RequestError
@@ -18,7 +17,6 @@ from td3core.system.regular_files import exists
 from td3core.text import Text, tr
 
 _FILTER = Text("Agents and runs ({pattern})", pattern=f"*{SUFFIX} run.toml")
-_BUSY = Text("A run is training: stop it before opening another one.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,16 +27,14 @@ class _Found:
     foreign: tuple[Path, ...] = ()
     """Files of other programs, to be imported."""
     runs: tuple[Path, ...] = ()
-    history: RunHistory | None = None
-    """History of the run, if it is a single one."""
 
 
 class Opener(QObject):
     """Examines paths in the background. Imports no code that a file names."""
 
     agent_opened = Signal(Path)
-    run_opened = Signal(object)
-    """Carries a :class:`~studio.session.history.RunHistory`."""
+    run_wanted = Signal(Path)
+    """A run to be shown."""
     runs_opened = Signal(object)
     """Carries the paths of several runs."""
     import_wanted = Signal(Path)
@@ -46,10 +42,9 @@ class Opener(QObject):
     left_out = Signal(object)
     """Only the first of several files was opened; carries a ``Text``."""
 
-    def __init__(self, window: QMainWindow, busy: Callable[[], bool]) -> None:
-        """``busy`` returns whether a run is training in the window."""
+    def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
-        self._window, self._busy = window, busy
+        self._window = window
         self._reader = BackgroundTask("open-path", self)
         self._reader.failed.connect(self.refused)
         self.action = QAction(tr("Open agent or run…"), window)
@@ -80,10 +75,8 @@ class Opener(QObject):
         self._reader.read(partial(_examine, tuple(paths)), self._show)
 
     def _show(self, found: _Found) -> None:
-        if found.runs and self._busy() and found.history is not None:
-            self.refused.emit(_BUSY)
-        elif found.history is not None:
-            self.run_opened.emit(found.history)
+        if len(found.runs) == 1:
+            self.run_wanted.emit(found.runs[0])
         elif found.runs:
             self.runs_opened.emit(list(found.runs))
         self._show_first(found.agents, self.agent_opened)
@@ -117,7 +110,7 @@ class Opener(QObject):
         return super().eventFilter(watched, event)
 
 
-def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
+def _examine(paths: tuple[Path, ...], _: Stopped) -> _Found:
     """Sort paths into agents, runs, and files of other programs.
 
     Raises:
@@ -139,5 +132,4 @@ def _examine(paths: tuple[Path, ...], stopped: Stopped) -> _Found:
             agents.append(path)
         else:
             raise RequestError("{path} is neither an agent nor a run.", path=str(path))
-    history = read_history(runs[0], stopped) if len(runs) == 1 else None
-    return _Found(agents=tuple(agents), runs=tuple(runs), foreign=tuple(foreign), history=history)
+    return _Found(agents=tuple(agents), runs=tuple(runs), foreign=tuple(foreign))

@@ -1,13 +1,16 @@
 """Keeps the parts of the window in sync with the current run, training or opened."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.formatting import format_count
-from studio.session.history import RunHistory
+from studio.session.controller import RUN_BUSY
+from studio.session.history import RunHistory, read_history
+from studio.tasks.background_task import BackgroundTask
 from studio.window.parts import WindowParts
 from td3core.errors import RequestError
 from td3core.protocol import events
@@ -17,7 +20,13 @@ _SOFTER = Text("Branch with half the learning rates")
 
 
 class RunPresenter(QObject):
-    """Passes the run model's signals on to each part."""
+    """Passes the run model's signals on to each part, and shows the runs asked for in any of them.
+
+    Only one run is read at a time: the one last asked for.
+    """
+
+    refused = Signal(object)
+    """Why a run asked for is not shown, a ``Text``."""
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts.window)
@@ -37,6 +46,48 @@ class RunPresenter(QObject):
         parts.runs.run_actions.deleted.connect(self._on_deleted)
         for announced in (model.checkpoint_saved, model.evaluated, model.run_ended):
             announced.connect(parts.runs.refresh_soon)
+        self._reopening = False
+        """Whether the run being read is the one of the last session."""
+        self._reader = BackgroundTask("open-run", self)
+        self._reader.failed.connect(self._on_unreadable)
+        self._reader.busy_changed.connect(parts.runs.show_opening)
+        for wanted in (parts.runs.run_actions.open_requested, parts.start.open_requested):
+            wanted.connect(self.open_path)
+        for name in ("many", "sweeps"):
+            parts.panels.when_made(name, lambda panel: panel.run_wanted.connect(self.open_path))
+
+    @Slot(Path)
+    def open_path(self, path: Path, *, reopened: bool = False) -> None:
+        """Read a run and show it, unless one trains in this window.
+
+        A ``reopened`` run, which the user has not asked for, gives way to any other without a word.
+        """
+        self._reader.cancel()
+        self._reopening = reopened
+        if self._may_open():
+            self._reader.read(partial(read_history, path), self._on_read)
+
+    def _on_read(self, history: RunHistory) -> None:
+        if self._may_open():
+            self.open(replace(history, reopened=self._reopening))
+
+    def _may_open(self) -> bool:
+        busy = self._parts.controller.busy
+        if self._reopening:
+            comparing = self._parts.comparison.session
+            return not (busy or comparing.active or comparing.busy or self._model.record.run)
+        if busy:
+            self.refused.emit(RUN_BUSY)
+        return not busy
+
+    @Slot(object)
+    def _on_unreadable(self, why: Text) -> None:
+        if not self._reopening:
+            self.refused.emit(why)
+
+    def stop(self) -> None:
+        """Stop reading."""
+        self._reader.cancel()
 
     @Slot(object)
     def open(self, history: RunHistory) -> None:
@@ -53,8 +104,11 @@ class RunPresenter(QObject):
         if not history.reopened:
             # Otherwise nobody asked for it: what the start of the window says still holds.
             parts.banner.hide()
+        parts.setup.welcome.hide()
+        # The forms stay as the user left them in the last session, and what was entered since. A
+        # run that trains shows its own values: the sliders steer it.
         entered = parts.setup.has_entries or parts.live.can_undo
-        show = not (history.reopened and entered)
+        show = not history.reopened or (history.live and not entered)
         if record.config is not None:
             parts.toolbar.show_run(record.title)
             if show:

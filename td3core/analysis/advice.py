@@ -298,11 +298,6 @@ class Health:
         return other
 
     @property
-    def rules(self) -> tuple[Rule, ...]:
-        """The rules it judges by."""
-        return self._rules
-
-    @property
     def advice(self) -> tuple[Advice, ...]:
         """The current advice, in the order of the rules."""
         config, tunables = self._config, self._tunables

@@ -19,8 +19,6 @@ class LatePanels(QObject):
 
     sweep_started = Signal()
     sweep_ended = Signal()
-    opened = Signal(object)
-    """The run of a trial, to be shown (:class:`~studio.session.history.RunHistory`)."""
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts.window)
@@ -63,7 +61,6 @@ class LatePanels(QObject):
         panel.started.connect(self.sweep_started)
         panel.ended.connect(lambda _: parts.status.show_sweep(False))
         panel.ended.connect(self.sweep_ended)
-        panel.opened.connect(self.opened)
         panel.report_wanted.connect(self._report_sweep)
 
     def _connect_instruments(self, panel: "InstrumentPanel") -> None:

@@ -28,7 +28,6 @@ def connect_start_page(
     page.train_requested.connect(partial(train_first, parts.setup, train))
     page.watch_requested.connect(partial(watch_walker, parts.docks, parts.replay.checkpoints))
     page.continue_requested.connect(parts.launcher.resume)
-    page.open_requested.connect(parts.many.open_run)
     for announced in (parts.model.run_started, parts.model.run_opened):
         announced.connect(page.dismiss)
     # Next to a large replay, the plots are a strip without space for the start page.

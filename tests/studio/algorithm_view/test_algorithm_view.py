@@ -18,6 +18,7 @@ from studio.session.model import RunModel
 from studio.theme.theme import load_theme
 from td3core.config import RunConfig, Tunables, algorithms, make_settings
 from td3core.config.algorithms import ALGORITHMS
+from td3core.experiments.jobs import NewRun
 from td3core.protocol.control import Control
 from td3core.protocol.events import NetworkChange, Traced
 from tests.support.events import progress, started
@@ -297,7 +298,7 @@ def test_a_run_of_the_window_is_watched_paused_and_stepped_through_a_cycle(
     window.docks.open("algorithm")
     panel = window.panels.named("algorithm")
     config, tunables = tiny("Pendulum-v1", steps=100_000)
-    window.controller.start(config, tunables, runs_dir)
+    window.controller.begin(NewRun(config=config, tunables=tunables, runs_dir=runs_dir))
     qtbot.waitUntil(lambda: panel.seen is not None, timeout=30_000)
     window.controller.pause()
     qtbot.waitUntil(lambda: window.controller.state is SessionState.PAUSED, timeout=30_000)

@@ -24,7 +24,7 @@ from td3core.experiments.groups.group import Group, NewGroup
 from td3core.experiments.groups.messages import GroupEnded, GroupStarted, ResumedGroup
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.experiments.groups.watch import watch
-from td3core.experiments.jobs import Job
+from td3core.experiments.jobs import Job, NewRun
 from td3core.protocol.events import Failed
 from td3core.protocol.steering import Verb
 from td3core.runs.directory import RunDirectory
@@ -568,7 +568,8 @@ def test_where_runs_train_is_remembered(qtbot, window, find, workers, tmp_path: 
     find("own_process_check").setChecked(True)
     other = build_window(tmp_path / "other")
     assert other.findChild(QWidget, "own_process_check").checkState() is Qt.CheckState.Checked
-    other.controller.start(*make_settings({"env": "Pendulum-v1"}), tmp_path)
+    config, tunables = make_settings({"env": "Pendulum-v1"})
+    other.controller.begin(NewRun(config=config, tunables=tunables, runs_dir=tmp_path))
     assert other.controller.can_leave
     workers[0].finished.emit()
     qtbot.waitUntil(lambda: other.controller.state is SessionState.IDLE)

@@ -409,12 +409,8 @@ def test_a_sweep_of_another_process_is_stopped_while_one_is_starting_here(
     process.shutdown()
 
 
-@pytest.mark.parametrize(
-    ("button", "announced"),
-    [("sweep_open_run_button", "opened"), ("sweep_use_button", "settings_chosen")],
-)
-def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place_and_that_is_said(
-    qtbot, tmp_path: Path, button: str, announced: str
+def test_settings_of_a_trial_that_are_read_while_a_run_starts_are_not_used_and_that_is_said(
+    qtbot, tmp_path: Path
 ) -> None:
     run, outer = make_run(tmp_path), QWidget()
     qtbot.addWidget(outer)
@@ -426,10 +422,10 @@ def test_a_trial_that_is_read_while_a_run_starts_is_not_put_in_its_place_and_tha
     reads = panel.findChildren(BackgroundTask)
     found: list[object] = []
     told: list[str] = []
-    getattr(panel, announced).connect(found.append)
+    panel.settings_chosen.connect(found.append)
     panel.refused.connect(lambda why: told.append(str(why)))
     for training in (True, False):
-        panel.findChild(QPushButton, button).click()
+        panel.findChild(QPushButton, "sweep_use_button").click()
         assert any(each.busy for each in reads)
         panel.set_busy(training)
         qtbot.waitUntil(lambda: not any(each.busy for each in reads), timeout=PATIENCE_MS)

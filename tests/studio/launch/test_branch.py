@@ -240,13 +240,13 @@ def test_a_branch_that_waits_is_kept_in_the_queues_file(runs_dir, parent):
 
 def test_a_branch_that_has_waited_changes_only_what_was_chosen(qtbot, window, parent, monkeypatch):
     asked = []
-    monkeypatch.setattr(window.controller, "branch", lambda *given, **_: asked.append(given))
+    monkeypatch.setattr(window.controller, "begin", asked.append)
     agent, chosen = parent.step_checkpoint(500), {"steps": 1600, "tau": 0.02}
     config, tunables = branch_settings(agent, read_header(agent), chosen)
     window.many.start(QueuedRun(config=config, tunables=tunables, checkpoint=agent))
     qtbot.waitUntil(lambda: bool(asked), timeout=20_000)
     # A setting among them would not change on the parent's schedule any more.
-    assert asked[0][:2] == (agent, chosen)
+    assert (asked[0].checkpoint, asked[0].values) == (agent, chosen)
 
 
 def waiting_branch(agent: Path) -> QueuedRun:
@@ -351,14 +351,14 @@ def test_an_accepted_branch_is_not_lost_to_what_is_asked_for_while_it_is_read(
         return read_parent_curves(checkpoint, stopped)
 
     monkeypatch.setattr(launcher, "read_parent_curves", slowly)
-    monkeypatch.setattr(window.controller, "branch", lambda path, *_, **__: started.append(path))
+    monkeypatch.setattr(window.controller, "begin", started.append)
     window.launcher.branch_with_half_rates(parent.step_checkpoint(500))
     qtbot.waitUntil(read.is_set, timeout=20_000)
     window.launcher.resume(parent.path)
     assert window.banner.text == "The run that you have just accepted is about to start."
     may_go_on.set()
     qtbot.waitUntil(lambda: bool(started), timeout=20_000)
-    assert started == [parent.step_checkpoint(500)]
+    assert [job.checkpoint for job in started] == [parent.step_checkpoint(500)]
 
 
 def test_a_branch_while_something_trains_can_have_a_process_of_its_own(

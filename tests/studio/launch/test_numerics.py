@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QLabel
 
 from studio.launch.dialogs import OtherClassDialog
 from td3core import checkpoint
+from td3core.experiments.jobs import NewRun
 from td3core.protocol.events import Ended, Progress
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import summarise
@@ -37,7 +38,7 @@ def test_a_run_of_another_class_trains_in_a_process_of_its_own_and_is_steered_al
 ):
     config, tunables = tiny("Pendulum-v1", steps=100_000, numerics="avx2")
     listener = Listener(window)
-    window.controller.start(config, tunables, runs_dir)
+    window.controller.begin(NewRun(config=config, tunables=tunables, runs_dir=runs_dir))
     assert window.controller.can_leave, "it is a process of its own"
     qtbot.waitUntil(lambda: bool(listener.all(Progress)), timeout=60_000)
     revision = window.controller.tune(replace(tunables, tau=0.01))

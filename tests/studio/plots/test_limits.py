@@ -99,7 +99,7 @@ def test_a_plot_keeps_its_limits_while_curves_grow(qtbot: Any, window: Any, tmp_
     assert card.plot.getViewBox().viewRange()[1][1] < 0.0
     # The next session shows the added quantities again, except unknown ones.
     settings = QSettings(str(tmp_path / "memory.ini"), QSettings.Format.IniFormat)
-    memory = SessionMemory(settings, window.setup, window.live, window.plots, window)
+    memory = SessionMemory(settings, window.setup, window.live, window.plots)
     card.add_quantities(["q_gap", "no such quantity", "return"])
     assert card.added == ["q_gap"]
     memory.save(None)

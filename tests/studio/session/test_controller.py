@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.session.controller import RunController, SessionState
 from td3core.config import make_settings
-from td3core.experiments.jobs import Job
+from td3core.experiments.jobs import Job, NewRun
 from td3core.protocol.control import Control
 
 
@@ -33,7 +33,8 @@ def test_a_run_just_asked_to_end_is_not_offered_to_be_ended_at_once(
     monkeypatch.setattr("studio.session.controller._PATIENCE_MS", 50)
     controller = RunController()
     controller.set_own_process(True)
-    controller.start(*make_settings({"env": "Pendulum-v1"}), Path("runs"))
+    config, tunables = make_settings({"env": "Pendulum-v1"})
+    controller.begin(NewRun(config=config, tunables=tunables, runs_dir=Path("runs")))
     offered: list[bool] = []
     controller.state_changed.connect(lambda _: offered.append(controller.can_give_up))
     controller.stop()

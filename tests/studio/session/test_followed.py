@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QWidget
 from studio.app import build_window
 from studio.run_browser.columns import RunColumn
 from studio.session.controller import SessionState
-from studio.session.history import read_history
 from studio.window.main_window import MainWindow
 from td3core.protocol.control import Control
 from td3core.protocol.events import Event
@@ -144,7 +143,7 @@ def test_two_windows_steer_one_run_and_closing_both_leaves_it_running(
     run = open_run(qtbot, window, find, runs_dir)
     other = build_window(runs_dir)
     other.show()
-    other.runs.run_actions.opened.emit(read_history(run.path, lambda: False))
+    other.presenter.open_path(run.path)
     windows = (window, other)
     qtbot.waitUntil(lambda: other.controller.state is SessionState.RUNNING, timeout=LONG_MS)
     find("spin_tau").setValue(0.2)

@@ -14,6 +14,8 @@ from studio.session.history import read_history
 from studio.session.journal import RunJournal
 from studio.session.model import RunModel
 from studio.session.record import RunRecord
+from td3core.analysis.advice import Health, Rule, load_rules, with_thresholds
+from td3core.arrays import Doubles
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from td3core.protocol.control import Control
@@ -217,6 +219,26 @@ def test_a_resumed_run_keeps_what_came_before_its_step_and_marks_a_change_once(q
     (marker,) = model.record.journal.markers
     assert (marker.env_steps, marker.scheduled) == (100, True)
     assert model.record.outcome is None
+
+
+def test_a_resumed_run_is_judged_once_and_by_the_users_rules(
+    qapp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, judged, judged_by = RunModel(), [], Health.judged_by
+
+    def count(health: Health, rules: tuple[Rule, ...], *rows: Doubles) -> Health:
+        judged.append(rules)
+        return judged_by(health, rules, *rows)
+
+    monkeypatch.setattr(Health, "judged_by", count)
+    own = with_thresholds(load_rules(), {load_rules()[0].name: 0.125})
+    model.use_rules(own)
+    model.handle(started("run"))
+    model.handle(started("run", env_steps=100))
+    assert judged == [own]
+    model.handle(started("another"))
+    assert model.record.rules == own
+    assert judged == [own]
 
 
 def test_a_change_that_a_schedule_makes_is_no_part_of_a_drag(qapp) -> None:

@@ -209,7 +209,7 @@ def test_an_environment_that_is_being_typed_is_remembered_with_its_own_settings(
     window, being_typed, tmp_path: Path
 ) -> None:
     settings = QSettings(str(tmp_path / "memory.ini"), QSettings.Format.IniFormat)
-    SessionMemory(settings, window.setup, window.live, window.plots, window).save(None)
+    SessionMemory(settings, window.setup, window.live, window.plots).save(None)
     values = json.loads(str(settings.value("forms")))
     assert make_settings(values) == make_settings({"env": TYPED})
 

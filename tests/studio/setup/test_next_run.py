@@ -70,7 +70,7 @@ def test_what_is_queued_or_started_makes_way_for_the_run_that_begins(
 ) -> None:
     taken = []
     monkeypatch.setattr(window.many, "add", taken.append)
-    monkeypatch.setattr(window.controller, "start", lambda *given: taken.append(given))
+    monkeypatch.setattr(window.controller, "begin", taken.append)
     find("steps_spin").setValue(7_777)
     window.toolbar.action("queue" if way == "queued" else "train").trigger()
     assert len(taken) == 1

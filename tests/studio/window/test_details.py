@@ -168,7 +168,7 @@ def test_reading_a_run_does_not_widen_the_window(qtbot, window, find, runs_dir) 
         make_run(runs_dir, seed=seed)
     read_again(qtbot, window.runs)
     window.runs.search.setText("seed")
-    window.runs.run_actions.reading_changed.emit(True)
+    window.runs.show_opening(True)
     for _ in range(3):
         QApplication.processEvents()
     assert find("runs_reading").isVisible()

@@ -233,5 +233,5 @@ def test_the_queue_changes_and_a_run_of_a_group_is_opened(qtbot, watched, before
     first, second = (run.id for run in watched.many.queue.runs)
     watched.many.queue.move(second, -1)
     watched.many.queue.remove(first)
-    watched.many.open_run(before[0].path)
+    watched.presenter.open_path(before[0].path)
     qtbot.waitUntil(lambda: watched.model.record.run == before[0].path, timeout=20_000)

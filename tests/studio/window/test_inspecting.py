@@ -27,7 +27,7 @@ def test_a_plot_offers_the_checkpoint_nearest_to_a_point(
 ) -> None:
     values = {"steps": 160, "learning_starts": 40, "batch_size": 16}
     run = finish(runs_dir, "Reacher-v5", **values, checkpoint_interval=50).run
-    window.many.open_run(run)
+    window.presenter.open_path(run)
     agents = window.replay.checkpoints
     qtbot.waitUntil(lambda: len(agents.model.current_files() or ()) >= 4, timeout=PATIENCE_MS)
     card, offered = window.plots.card("plot_return"), window.findChild(Inspecting).nearest

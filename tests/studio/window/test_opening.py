@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl, SignalInstance
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog
 from pytestqt.qtbot import QtBot
@@ -20,6 +20,17 @@ from tests.td3core.helpers import finish
 from tests.td3core.importers.foreign_files import monitor
 
 WAIT_MS = 60_000
+
+
+def places(window: MainWindow) -> tuple[SignalInstance, ...]:
+    """Return the signals by which the parts of the window ask for a run."""
+    return (
+        window.runs.run_actions.open_requested,
+        window.start.open_requested,
+        window.opener.run_wanted,
+        window.panels.named("many").run_wanted,
+        window.late.sweeps.run_wanted,
+    )
 
 
 @pytest.fixture
@@ -109,7 +120,7 @@ def test_the_run_of_the_last_session_leaves_what_the_user_did_before_it_was_read
         done.set()
         return found
 
-    monkeypatch.setattr("studio.window.session_memory.read_history", slow)
+    monkeypatch.setattr("studio.window.run_presenter.read_history", slow)
     window = studio.app.build_window(tmp_path / "runs")
     window.show()
     if does == "compares":
@@ -134,6 +145,49 @@ def test_the_run_of_the_last_session_leaves_what_the_user_did_before_it_was_read
         assert window.setup.seeds.text() == "3"
     window.close()
     window.deleteLater()
+
+
+def test_the_run_asked_for_last_is_shown_wherever_each_was_asked_for(
+    qtbot: QtBot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, last = (make_run(runs_dir, seed=n).path for n in (1, 2))
+    may_go_on, read, shown = threading.Event(), list[Path](), list[Path | None]()
+
+    def slowly(path: Path, stopped: Callable[[], bool]) -> object:
+        if path == slow:
+            may_go_on.wait(WAIT_MS / 1000)
+        found = read_history(path, stopped)
+        read.append(path)
+        return found
+
+    monkeypatch.setattr("studio.window.run_presenter.read_history", slowly)
+    window.model.run_opened.connect(lambda history: shown.append(history.record.run))
+    for place in places(window):
+        place.emit(slow)
+    window.start.open_requested.emit(last)
+    qtbot.waitUntil(lambda: bool(shown), timeout=WAIT_MS)
+    may_go_on.set()
+    qtbot.waitUntil(lambda: len(read) == 1 + len(places(window)), timeout=WAIT_MS)
+    # What the reads report would be handled by now.
+    QApplication.processEvents()
+    assert shown == [last]
+
+
+def test_a_run_asked_for_while_another_trains_or_starts_is_refused_in_the_same_words(
+    qtbot: QtBot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, busy = make_run(runs_dir).path, [False]
+    monkeypatch.setattr(type(window.controller), "busy", property(lambda _: busy[0]))
+    for trains in (True, False):
+        for place in places(window):
+            busy[0] = trains
+            with qtbot.waitSignal(window.presenter.refused, timeout=WAIT_MS):
+                place.emit(path)
+                busy[0] = True
+            assert window.banner.text == ("A run is training. Wait for its end, or stop it first.")
+            window.banner.hide()
+    assert window.model.record.run is None
+    busy[0] = False
 
 
 def test_the_dialog_opens_what_was_chosen_and_refuses_the_rest(

@@ -81,9 +81,9 @@ def test_settings_that_cannot_be_stored_any_more_are_told_once(qtbot, window, fi
 def test_what_the_start_says_stays_when_the_last_run_is_shown_again(window, runs_dir) -> None:
     history = read_history(make_run(runs_dir).path, lambda: False)
     window.banner.show_message("warning", "Settings cannot be stored.")
-    window.memory.opened.emit(replace(history, reopened=True))
+    window.presenter.open(replace(history, reopened=True))
     assert window.banner.isVisible()
-    window.memory.opened.emit(history)
+    window.presenter.open(history)
     assert not window.banner.isVisible()
 
 

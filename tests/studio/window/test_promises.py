@@ -46,7 +46,7 @@ def controls(window: QWidget) -> Iterator[QWidget]:
 
 
 def open_run(qtbot, window, run) -> None:
-    window.many.open_run(run.path)
+    window.presenter.open_path(run.path)
     qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=WAIT_MS)
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=WAIT_MS)
 

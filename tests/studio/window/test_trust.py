@@ -225,7 +225,7 @@ def test_another_algorithm_keeps_all_that_it_does_not_set(window, find) -> None:
 @pytest.mark.own_window
 def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_path) -> None:
     run = make_run(tmp_path / "runs", name="kept")
-    window.many.open_run(run.path)
+    window.presenter.open_path(run.path)
     qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
     find("env_combo").setCurrentText("Pendulum-v1")
     find("steps_spin").setValue(12_345)
@@ -244,7 +244,7 @@ def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_pa
 
 def test_a_request_that_is_refused_marks_no_run_as_failed(qtbot, window, find, runs_dir) -> None:
     run = make_run(runs_dir)
-    window.many.open_run(run.path)
+    window.presenter.open_path(run.path)
     qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
     assert "finished" in find("status_state").text()
     window.model.handle(events.Failed(message="There is no such environment.", details=""))
@@ -348,7 +348,7 @@ def test_an_opened_run_offers_its_first_and_its_last_live_values(
     history = read_history(run.path, lambda: False)
     progress = history.record.progress
     history.record.progress = replace(progress, tunables=replace(progress.tunables, tau=0.5))
-    window.memory.opened.emit(history)
+    window.presenter.open(history)
     assert window.live.tunables().tau == 0.5
     find("live_first_values").click()
     assert window.live.tunables() == run.first_tunables
