@@ -53,7 +53,9 @@ class PairedTestDialog(QDialog):
         self.steps, self.pairs = WholeNumberBox(100, 10_000_000), WholeNumberBox(1, MOST_PAIRS)
         describe(self.steps, "trial_steps", tr("Steps of each run"), tr("Steps of each run"))
         self.steps.setValue(min(max(total // _SHARE, _LEAST_STEPS), _MOST_STEPS))
-        tip = tr("Each pair draws from a seed of its own. A single pair proves nothing")
+        tip = tr(
+            "Each pair after the first draws from a seed of its own. A single pair proves nothing"
+        )
         describe(self.pairs, "trial_pairs", tr("Pairs"), tip)
         self.pairs.setValue(_PAIRS)
         form = make_form()

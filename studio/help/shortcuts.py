@@ -33,7 +33,7 @@ _ELSEWHERE = (
             (Text("Ctrl+wheel"), Text("Zoom along y")),
             (Text("Drag"), Text("Move")),
             (Text("Double click"), Text("Show everything again")),
-            (Text("Click on a title"), Text("Show this plot large")),
+            (Text("Click on a title"), Text("Show this plot large; explain the large one")),
             (Text("Click in a legend"), Text("Hide or show a curve")),
             (Text("Esc"), Text("Show all plots again")),
         ),

@@ -17,6 +17,7 @@ from studio.live.controls import LiveValue, make_control
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import enable, set_styled
 from studio.widgets.form_area import point_to
+from studio.widgets.setting_fields import setting_tip
 from td3core.config.piecewise import PiecewiseSchedule
 from td3core.config.spec import Spec
 from td3core.text import tr
@@ -60,9 +61,8 @@ class LiveRow(QWidget):
         self._reset.clicked.connect(self._on_reset)
 
     def _lay_out(self) -> None:
-        spec, editor, slider = self._spec, self._control.editor, self._control.slider
-        unit = f" <i>({spec.unit})</i>" if spec.unit else ""
-        tip = f"<b>{spec.label}</b> {spec.symbol}{unit}<br>{spec.help}"
+        editor, slider = self._control.editor, self._control.slider
+        tip = setting_tip(self.name, self._spec)
         if slider is not None:
             tip += "<br>" + tr("Right-click to let it follow a schedule.")
         self.setToolTip(tip)

@@ -156,8 +156,8 @@ PLOTS = (
         curves=(Curve("actor_loss", Text("actor"), "curve_1"),),
         about=Explanation(
             shows=Text(
-                "What the first critic expects of the actor's own actions, with the sign changed:"
-                " it mirrors the Q values, and says little by itself."
+                "What the first critic, with TQC both, expects of the actor's own actions, with the"
+                " sign changed: it mirrors the Q values, and says little by itself."
             ),
             healthy=Text(
                 "It follows −Q₁ closely: with rewards below zero it climbs first, on Pendulum-v1"

@@ -65,14 +65,20 @@ def make_field(name: str, spec: Spec, default: Any) -> Field:
     widget = field.widget
     widget.setObjectName(f"field_{name}")
     widget.setAccessibleName(str(spec.label))
-    unit = f" ({spec.unit})" if spec.unit else ""
-    words = typographic(str(type_words(name)))
-    widget.setToolTip(f"<b>{spec.label}</b>{unit}<br>{spec.help}<br><i>{words}</i>")
+    widget.setToolTip(setting_tip(name, spec))
     # The panel determines the width, not the longest number that fits.
     widget.setMinimumWidth(60)
     widget.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     field.write(default)
     return field
+
+
+def setting_tip(name: str, spec: Spec) -> str:
+    """Return the tooltip of a setting: its name, its meaning and the values it takes."""
+    symbol = f" {spec.symbol}" if spec.symbol else ""
+    unit = f" ({spec.unit})" if spec.unit else ""
+    words = typographic(str(type_words(name)))
+    return f"<b>{spec.label}</b>{symbol}{unit}<br>{spec.help}<br><i>{words}</i>"
 
 
 def make_editor(name: str, spec: Spec, default: Any) -> Field:

@@ -1,5 +1,7 @@
 """Statistics across runs: interquartile mean, bootstrap intervals, probability of improvement.
 
+All sort the runs by their values first: the order in which runs are given changes no digit.
+
 Definitions as in Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical
 Precipice", NeurIPS 2021, arXiv:2108.13264, and its library rliable.
 """
@@ -100,55 +102,48 @@ def interquartile_mean(values: Doubles) -> Doubles:
     this is the mean. The same as ``scipy.stats.trim_mean(values, 0.25)``, which rliable uses.
     """
     cut = len(values) // 4
-    ordered = np.sort(values, axis=0) if cut else values
-    middle: Doubles = ordered[cut : len(values) - cut].mean(axis=0)
+    middle: Doubles = np.sort(values, axis=0)[cut : len(values) - cut].mean(axis=0)
     return middle
 
 
-def stratified_iqm(strata: Sequence[Doubles]) -> tuple[Doubles, Doubles | None]:
-    """Return the interquartile mean over runs, and its stratified bootstrap interval.
+def bootstrapped_iqm(values: Doubles) -> tuple[Doubles, Doubles | None]:
+    """Return the interquartile mean over runs, and its bootstrap interval.
 
-    The bootstrap draws runs with replacement, from each stratum as many as it has, and takes the
-    interquartile mean of all drawn. The interval is between the 2.5th and the 97.5th percentile of
-    2,000 such means. A run is drawn with all of its points.
+    The bootstrap draws as many runs as there are, with replacement, and takes their interquartile
+    mean. The interval is between the 2.5th and the 97.5th percentile of 2,000 such means, at each
+    point by itself.
 
     Args:
-        strata: runs of one kind each, such as one environment; shapes (runs, points).
+        values: shape (runs, points).
 
     Returns:
-        The means, shape (points,), and the ends of the intervals, shape (2, points); ``None`` if
-        no stratum has two runs.
+        The means, shape (points,), and the ends of the intervals, shape (2, points); ``None`` of
+        a single run.
     """
-    pooled = np.concatenate(list(strata))
-    middle = interquartile_mean(pooled)
-    if max(len(each) for each in strata) < 2:
+    middle, runs = interquartile_mean(values), len(values)
+    if runs < 2:
         return middle, None
-
-    sizes = [len(each) for each in strata]
-    order = np.argsort(pooled, axis=0)
-    ordered = np.take_along_axis(pooled, order, axis=0)
-    cut = len(pooled) // 4
+    ordered, cut = np.sort(values, axis=0), runs // 4
 
     def drawn(rng: np.random.Generator, count: int) -> Doubles:
-        # Counting how often each run is drawn, in the order of the values, replaces sorting.
-        times = np.concatenate([_times_drawn(rng, size, count) for size in sizes], axis=1)
-        upto = np.cumsum(times[:, order], axis=1).clip(cut, len(pooled) - cut)
+        # Counting how often each value is drawn, from the lowest up, replaces sorting.
+        upto = np.cumsum(_times_drawn(rng, runs, count), axis=1).clip(cut, runs - cut)
         kept = np.diff(upto, axis=1, prepend=cut)
-        means: Doubles = (kept * ordered).sum(axis=1) / (len(pooled) - 2 * cut)
+        means: Doubles = (kept[:, :, None] * ordered).sum(axis=1) / (runs - 2 * cut)
         return means
 
-    return middle, percentiles(_resampled(drawn, pooled.size))
+    return middle, percentiles(_resampled(drawn, values.size))
 
 
 def estimate(values: Doubles) -> Estimate:
     """Return the interquartile mean of one value per run, shape (runs,), with its interval."""
-    middle, ends = stratified_iqm([values[:, None]])
+    middle, ends = bootstrapped_iqm(values[:, None])
     return Estimate(value=float(middle[0]), interval=_interval(ends))
 
 
 def iqm_band(x: Doubles, values: Doubles) -> Band:
     """Return the interquartile mean of aligned curves, shape (runs, points), with its band."""
-    middle, ends = stratified_iqm([values])
+    middle, ends = bootstrapped_iqm(values)
     low, high = (None, None) if ends is None else (ends[0], ends[1])
     return Band(x=x, middle=middle, low=low, high=high)
 
@@ -157,18 +152,24 @@ def probability_of_improvement(x: Doubles, y: Doubles) -> Estimate:
     """Return P(X > Y): how likely a run of X is better than a run of Y, ties counted half.
 
     The mean over all pairs of runs, which is the Mann-Whitney statistic U / (n m). The interval is
-    a bootstrap over the runs of both, drawn independently. None unless both have two runs.
+    a bootstrap over the runs of both, drawn independently. None unless both have two runs. The
+    interval of P(Y > X) is that of P(X > Y) mirrored.
 
     Args:
         x: one value per run, shape (n,), n > 0.
         y: shape (m,), m > 0.
     """
+    x, y = np.sort(x), np.sort(y)
+    mirrored = x.tolist() > y.tolist()
     wins = (x[:, None] > y[None, :]) + 0.5 * (x[:, None] == y[None, :])
     if min(len(x), len(y)) < 2:
         return Estimate(value=float(wins.mean()), interval=None)
 
     def drawn(rng: np.random.Generator, count: int) -> Doubles:
-        of_x, of_y = _times_drawn(rng, len(x), count), _times_drawn(rng, len(y), count)
+        if mirrored:
+            of_y, of_x = _times_drawn(rng, len(y), count), _times_drawn(rng, len(x), count)
+        else:
+            of_x, of_y = _times_drawn(rng, len(x), count), _times_drawn(rng, len(y), count)
         means: Doubles = ((of_x @ wins) * of_y).sum(axis=1, keepdims=True) / wins.size
         return means
 

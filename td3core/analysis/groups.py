@@ -55,6 +55,8 @@ class ComparedGroup:
     def distinct(self, metric: Metric) -> tuple[RunResults, ...]:
         """Return the runs that count: of those that are the same run, the one that got furthest.
 
+        Of several that got as far, the one whose folder is first by name.
+
         Settings, seed and history determine a run. Runs that agree in them and still measured
         different returns at one step are different ones: their environment does not repeat itself,
         or versions differ.
@@ -62,7 +64,7 @@ class ComparedGroup:
         if len({run.config.seed for run in self.runs}) == len(self.runs):
             return self.runs
         kept: dict[Hashable, list[RunResults]] = {}
-        for run in sorted(self.runs, key=lambda run: _reach(run, metric), reverse=True):
+        for run in sorted(self.runs, key=lambda run: (-_reach(run, metric), run.path)):
             alike = kept.setdefault(_what_determines(run), [])
             if not any(_agree(run, other) for other in alike):
                 alike.append(run)

@@ -259,7 +259,10 @@ class RunConfig:
         unit=Text("environment steps"),
         low=0,
         high=1e9,
-        help=Text("Steps between noise-free evaluations. 0 turns evaluation off."),
+        help=Text(
+            "Steps between noise-free evaluations, once learning has begun; the end of the run has"
+            " one, too. 0 turns evaluation off."
+        ),
     )
     eval_episodes: int = setting(
         10,

@@ -94,8 +94,9 @@ class Tunables:
         shown=(0.8, 0.9999),
         scale="complement",
         help=Text(
-            "Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã)."
-            " The horizon is about 1 / (1 − γ) steps."
+            "Weight of the next state's value: y = r + γ (1 − terminated) min(Q₁′, Q₂′)(s′, ã);"
+            " with TQC each quantile that is kept takes the place of the minimum. The horizon is"
+            " about 1 / (1 − γ) steps."
         ),
     )
     actor_lr: float = setting(
@@ -106,7 +107,10 @@ class Tunables:
         high=1.0,
         shown=(1e-6, 1e-2),
         scale="log",
-        help=Text("Adam step size of the actor, which maximises the mean of Q₁(s, π(s))."),
+        help=Text(
+            "Adam step size of the actor, which maximises the mean of Q₁(s, π(s)); with TQC that"
+            " of all quantiles of both critics."
+        ),
     )
     critic_lr: float = setting(
         3e-4,
@@ -116,7 +120,10 @@ class Tunables:
         high=1.0,
         shown=(1e-6, 1e-2),
         scale="log",
-        help=Text("Adam step size of both critics, which minimise (Q₁ − y)² + (Q₂ − y)²."),
+        help=Text(
+            "Adam step size of both critics, which minimise (Q₁ − y)² + (Q₂ − y)²; with TQC the"
+            " quantile Huber loss."
+        ),
     )
     batch_size: int = setting(
         256,

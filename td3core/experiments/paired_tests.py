@@ -130,7 +130,7 @@ def judge(with_change: Mapping[int, Path], without: Mapping[int, Path]) -> Paire
     Raises:
         RequestError: a run cannot be read or has no evaluation, or no seed is in both.
     """
-    seeds = [seed for seed in with_change if seed in without]
+    seeds = sorted(with_change.keys() & without.keys())
     if not seeds:
         raise RequestError("There are no pairs of runs to compare.")
     paths = [runs[seed] for runs in (with_change, without) for seed in seeds]

@@ -102,7 +102,9 @@ class Preferences(QObject):
                 name="follow_latest",
                 group=tr("Replay"),
                 text=tr("Follow the latest agent of a run"),
-                tip=tr("Show each new checkpoint of the current run as soon as it is saved"),
+                tip=tr(
+                    "Show each new checkpoint of the current run once the episode on show has ended"
+                ),
                 read=lambda: options.follow_latest,
                 write=follow_latest,
             ),

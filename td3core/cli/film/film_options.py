@@ -43,7 +43,11 @@ MostSeconds = Annotated[
 ]
 Size = Annotated[
     str | None,
-    typer.Option("--size", metavar="WxH", help=marked("Size of the film, such as 1280x720.")),
+    typer.Option(
+        "--size",
+        metavar="WxH",
+        help=marked("Size of the film, such as 1280x720: even numbers from 160 to 7680."),
+    ),
 ]
 SideBySide = Annotated[
     bool,

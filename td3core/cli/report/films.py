@@ -51,7 +51,14 @@ def with_films(
     if len(comparison.groups) > MOST_FILMS:
         left = len(comparison.groups) - MOST_FILMS
         missing.append(
-            tr("Films of {left} groups: the first {most} are filmed.", left=left, most=MOST_FILMS)
+            str(
+                Text.counted(
+                    "Film of {n} group: the first {most} are filmed.",
+                    "Films of {n} groups: the first {most} are filmed.",
+                    n=left,
+                    most=MOST_FILMS,
+                )
+            )
         )
     return replace(request, films=tuple(films), missing=(*request.missing, *missing))
 

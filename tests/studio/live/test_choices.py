@@ -21,6 +21,7 @@ from tests.support.live_choices import ChoiceTunables, declare_choices
 
 @pytest.fixture
 def panel(qtbot, requests: Requests, monkeypatch) -> LivePanel:
+    declare_choices(monkeypatch)
     monkeypatch.setattr(live_panel, "Tunables", ChoiceTunables)
     made = LivePanel(requests)
     qtbot.addWidget(made)
@@ -38,7 +39,8 @@ def test_a_switch_is_a_check_box_and_a_choice_a_list(panel, look) -> None:
     for name in ("mirrored", "noise_kind"):
         assert panel.findChild(QSlider, f"slider_{name}") is None
         assert look(f"field_{name}").accessibleName()
-        assert look(f"field_{name}").toolTip()
+    assert "<i>one of gaussian, uniform, pink</i>" in look("field_noise_kind").toolTip()
+    assert "<i>true or false</i>" in look("field_mirrored").toolTip()
     assert look("slider_tau").accessibleName() == "Target averaging slider"
 
 

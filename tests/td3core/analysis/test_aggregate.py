@@ -19,12 +19,13 @@ from td3core.analysis.aggregate import (
     percentiles,
     probability_of_improvement,
     step_values,
-    stratified_iqm,
 )
 
 NUMBERS = st.floats(-1e6, 1e6)
 RUNS = arrays.arrays(np.float64, st.integers(1, 23), elements=NUMBERS)
 FEW_VALUES = arrays.arrays(np.float64, st.integers(1, 9), elements=st.sampled_from([0.0, 1.0, 2.0]))
+
+SOME_CURVES = arrays.arrays(np.float64, st.tuples(st.integers(2, 9), st.just(3)), elements=NUMBERS)
 
 
 @given(RUNS)
@@ -69,15 +70,28 @@ def test_the_band_is_that_of_a_bootstrap_written_as_a_loop() -> None:
     assert band.high == pytest.approx(high, abs=0.2)
 
 
-def test_the_bootstrap_keeps_the_size_of_each_stratum() -> None:
-    # Without strata, draws of mostly low or mostly high runs would make the interval wide.
-    low, high = np.zeros((8, 1)), np.full((8, 1), 10.0)
-    middle, ends = stratified_iqm([low, high])
-    assert middle == pytest.approx([5.0])
-    assert ends == pytest.approx(np.array([[5.0], [5.0]]))
-    _, pooled = stratified_iqm([np.concatenate([low, high])])
-    assert pooled is not None
-    assert pooled[1, 0] - pooled[0, 0] > 4
+@given(SOME_CURVES, st.randoms(use_true_random=False))
+def test_the_order_of_the_runs_changes_no_digit(values, random) -> None:
+    order = random.sample(range(len(values)), len(values))
+    x = np.arange(3.0)
+    band, other = iqm_band(x, values), iqm_band(x, values[order])
+    assert band.middle.tolist() == other.middle.tolist()
+    assert band.low.tolist() == other.low.tolist()
+    assert band.high.tolist() == other.high.tolist()
+    assert estimate(values[:, 0]) == estimate(values[order, 0])
+    first, second = probability_of_improvement, values[:2, 1]
+    assert first(values[:, 0], second) == first(values[order, 0], second[::-1])
+
+
+@given(FEW_VALUES, FEW_VALUES)
+def test_the_interval_of_the_probability_is_mirrored_for_the_other_group(x, y) -> None:
+    found, other = probability_of_improvement(x, y), probability_of_improvement(y, x)
+    # Groups of equal values are the same whichever comes first.
+    if found.interval is None or sorted(x) == sorted(y):
+        return
+    assert other.interval is not None
+    mirrored = (1 - other.interval.high, 1 - other.interval.low)
+    assert (found.interval.low, found.interval.high) == pytest.approx(mirrored)
 
 
 @given(arrays.arrays(np.float64, st.tuples(st.integers(2, 8), st.just(2)), elements=NUMBERS))

@@ -1,6 +1,7 @@
 """Runs are grouped by their settings, and each group has the numbers of its own runs."""
 
 import math
+import random
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -210,6 +211,37 @@ def test_three_runs_of_one_seed_do_not_tell_which_group_is_better(runs_dir: Path
     assert first.final == Estimate(value=8.0, interval=None)
     with pytest.raises(RequestError, match="fewer than 3 runs"):
         improvement(first, second)
+
+
+def test_the_same_runs_in_any_order_give_the_same_numbers(runs_dir: Path) -> None:
+    returns = (
+        [-1742.6, -1600.3, -1431.2],
+        [-1700.1, -1500.9, -1395.4],
+        [-1640.0, -1422.7, -1550.5],
+    )
+    paths = [
+        write_run(runs_dir, [*returns[seed % 3], 31.7 * seed], seed=seed, tau=tau)
+        for seed in range(5)
+        for tau in (0.005, 0.01)
+    ]
+    # A seed trained again, up to digits that tables on disk may lack.
+    paths += [write_run(runs_dir, [each * 1.00001 for each in returns[1]], seed=1) for _ in "ab"]
+    paths += [write_run(runs_dir, [*returns[1], 31.7 * 1.00001], seed=1)]
+    runs = read(paths)
+
+    def numbers(some: list[RunResults]) -> dict[str, Any]:
+        found = sorted(compare(some).groups, key=lambda each: each.name)
+        bands = [band(each.group, "eval", "steps") for each in found]
+        return {
+            "final": [each.final for each in found],
+            "best": [each.best for each in found],
+            "chance": improvement(*found),
+            "bands": [[str(each.middle), str(each.low), str(each.high)] for each in bands],
+        }
+
+    wanted = numbers(runs)
+    assert numbers(runs[::-1]) == wanted
+    assert all(numbers(random.Random(k).sample(runs, len(runs))) == wanted for k in range(8))
 
 
 def test_runs_of_one_seed_count_each_if_they_are_not_the_same_run(runs_dir: Path) -> None:

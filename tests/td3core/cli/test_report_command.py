@@ -144,6 +144,16 @@ def test_a_run_without_an_agent_has_no_film(run, runs_dir: Path) -> None:
     assert "Film of 1 group: it has no checkpoint." in told["missing"]
 
 
+def test_the_groups_that_are_too_many_to_film_are_counted(run, runs_dir: Path) -> None:
+    for at in range(5):
+        write_run(runs_dir, [1.0], tau=0.01 + at / 100)
+    _, told, _ = run("Pendulum*", "--film")
+    assert "Film of 1 group: the first 4 are filmed." in told["missing"]
+    write_run(runs_dir, [1.0], tau=0.5)
+    _, told, _ = run("Pendulum*", "--film", "--force")
+    assert "Films of 2 groups: the first 4 are filmed." in told["missing"]
+
+
 def test_a_folder_that_is_missing_is_noticed_before_anything_is_read(run, runs_dir: Path) -> None:
     status, told, _ = run("no such run", out="none/report.html")
     assert status == 2

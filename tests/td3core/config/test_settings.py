@@ -110,6 +110,11 @@ def test_defaults_are_those_of_the_table(name: str, value: object) -> None:
     assert type(default(name)) is type(value)
 
 
+@pytest.mark.parametrize("name", ["gamma", "actor_lr", "critic_lr"])
+def test_a_setting_whose_formula_is_that_of_td3_says_what_tqc_does(name: str) -> None:
+    assert "with TQC" in str(spec(Tunables, name).help)
+
+
 @pytest.mark.parametrize("name", dict(specs(Tunables)))
 def test_a_slider_covers_its_default_and_only_allowed_values(name: str) -> None:
     known = spec(Tunables, name)

@@ -16,6 +16,8 @@ from PIL import Image, ImageSequence
 
 from td3core import checkpoint
 from td3core.cli import app
+from td3core.cli.film import command
+from td3core.cli.film.film_options import Size
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
 from td3core.exporters.film import writer
@@ -288,6 +290,11 @@ def test_a_caption_fits_below_any_picture(width: int, height: int) -> None:
     assert lit[-1] < columns - 4
     assert np.diff(lit).max() >= 6
     assert (canvas.compose(picture, Caption(left="", right=""))[-24:].max()) < 50
+
+
+def test_the_help_of_a_film_says_which_sizes_it_takes() -> None:
+    (option,) = Size.__metadata__
+    assert f"even numbers from {command._LEAST_SIZE} to {command._MOST_SIZE}" in option.help
 
 
 @pytest.mark.parametrize(
