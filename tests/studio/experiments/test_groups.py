@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
+from studio.experiments.followed_group import FollowedGroup
 from studio.experiments.group_model import SeedColumn
 from studio.experiments.group_session import GroupSession
 from studio.experiments.groups_panel import ManyRunsPanel
@@ -588,10 +589,19 @@ def left_alone(runs_dir: Path) -> Iterator[Group]:
         yield group
 
 
+@pytest.fixture
+def session(qtbot) -> Iterator[GroupSession]:
+    """A session that, as in the window, outlives the threads it has."""
+    made = GroupSession(lambda _, go: go())
+    yield made
+    qtbot.waitUntil(lambda: not made.findChildren(FollowedGroup))
+    made.deleteLater()
+
+
 def test_a_group_that_is_followed_is_announced_by_a_session_that_is_busy(
-    qtbot, left_alone: Group
+    session: GroupSession, left_alone: Group
 ) -> None:
-    session, busy = GroupSession(lambda _, go: go()), []
+    busy = []
     session.group_started.connect(lambda _: busy.append(session.busy))
     session.follow(left_alone)
     assert busy == [True]
@@ -599,7 +609,7 @@ def test_a_group_that_is_followed_is_announced_by_a_session_that_is_busy(
 
 
 def test_a_look_at_a_group_that_fails_is_told_once_and_its_end_is_noticed_nevertheless(
-    qtbot, left_alone: Group, monkeypatch
+    qtbot, session: GroupSession, left_alone: Group, monkeypatch
 ) -> None:
     monkeypatch.setattr("studio.experiments.followed_group._POLL_S", 0.02)
     monkeypatch.setattr("studio.tasks.follow_loop._AGAIN_S", 0.02)
@@ -616,7 +626,6 @@ def test_a_look_at_a_group_that_fails_is_told_once_and_its_end_is_noticed_nevert
 
     monkeypatch.setattr("studio.experiments.followed_group.watch", look)
     monkeypatch.setattr(Group, "is_training", lambda _: trains[0])
-    session = GroupSession(lambda _, go: go())
     session.refused.connect(refused.append)
     session.follow(left_alone)
     qtbot.waitUntil(lambda: failed.is_set() and bool(refused))

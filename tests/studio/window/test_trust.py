@@ -85,7 +85,7 @@ def films(window, runs_dir, monkeypatch) -> GrowthFilmDialog:
     """A dialog whose film is under way, as far as the window knows."""
     dialog = GrowthFilmDialog(make_run(runs_dir).path, "walk", 0, window)
     window.share.tasks.open_dialog(dialog)
-    monkeypatch.setattr(CommandJob, "busy", property(lambda _: True))
+    monkeypatch.setattr(CommandJob, "busy", property(lambda job: job is dialog.job))
     return dialog
 
 
