@@ -10,7 +10,6 @@ import numpy as np
 from gymnasium.spaces import Box
 
 from td3core.arrays import Floats
-from td3core.config import follows
 from td3core.config.networks import ACTOR, CRITIC, TARGET, NetworkGroup, optimizer_of
 from td3core.config.tunables import NO_FLOOR
 from td3core.errors import RequestError
@@ -153,7 +152,7 @@ class _Export:
             found |= self._network(group, name, prefix)
             target = f"{name}{TARGET}"
             if group.layers(target)[0][0] not in self._actor.source.tensors:
-                # The file holds only an agent: its targets start as copies.
+                self._note("The targets start as copies: the file was that of an agent only.")
                 target = name
             found |= self._network(group, target, f"{role}_target.{rest}")
         return found
@@ -264,8 +263,11 @@ class _Export:
             self._note("stable-baselines3 has one learning rate: that of the critics is kept.")
         if tunables.n_step > 1:
             self._note(f"Returns of {tunables.n_step} steps are not carried over.")
-        if tunables.exploration_noise_decay < 1.0 or follows(tunables, "exploration_noise"):
-            self._note("Exploration noise stays as it is: it neither decays nor has a schedule.")
+        if tunables.schedules:
+            names = ", ".join(name for name, _ in tunables.schedules)
+            self._note(f"Schedules are not carried over: {names}.")
+        if tunables.exploration_noise_decay < 1.0:
+            self._note("Exploration noise stays as it is: it does not decay.")
         if config.num_envs > 1:
             self._note(f"The agent learned in {config.num_envs} environments at once, not in one.")
         if tunables.noise_correlation:
