@@ -16,6 +16,7 @@ from td3core.errors import RequestError
 from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
 from td3core.exporters.actor.torch_files import Call, Global, pickled, pth_file, zip_file
 from td3core.inference.normaliser import OBS_CLIP
+from td3core.inference.policy import Policy
 from td3core.system.files import write_atomically
 from td3core.text import SettingName, Text
 
@@ -115,15 +116,11 @@ class _Export:
 
     def act(self, obs: Floats) -> Floats:
         """Return the result of ``predict``: actions (n, act_dim) for observations (n, obs_dim)."""
-        parameters = list(self._network(self._actor_group, "actor", "actor.mu").values())
-        x = obs
-        for at in range(0, len(parameters), 2):
-            x = x @ parameters[at].T + parameters[at + 1]
-            last = at == len(parameters) - 2
-            relu = self._actor.activation == "relu" and not last
-            x = np.maximum(x, np.float32(0)) if relu else np.tanh(x)
+        parameters = [*self._network(self._actor_group, "actor", "actor.mu").values()]
+        layers = [*zip(parameters[::2], parameters[1::2], strict=True)]
+        policy = Policy(layers, self._actor.activation)
         low, high = self._actor.low, self._actor.high
-        actions: Floats = low + np.float32(0.5) * (x + np.float32(1)) * (high - low)
+        actions: Floats = low + np.float32(0.5) * (policy(obs) + np.float32(1)) * (high - low)
         return actions
 
     def members(self) -> dict[str, bytes]:
