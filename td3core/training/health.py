@@ -29,7 +29,7 @@ from td3core.config.networks import (
     networks,
     optimizer_of,
 )
-from td3core.inference.layer_norm import layer_norm
+from td3core.inference.forward import Layers, layer_outputs
 from td3core.playing.numbers import SATURATED
 
 HEALTH_STEPS = 1_000
@@ -39,8 +39,6 @@ _PROBE = 512
 units, usually 256."""
 _DORMANT = 0.025
 _DELTA = 0.01
-
-Layers = Sequence[tuple[Floats, Floats]]
 
 
 class Outputs(NamedTuple):
@@ -157,15 +155,8 @@ def _outputs(group: NetworkGroup, nets: Mapping[str, Layers], x: Floats) -> list
 
 def _run(layers: Layers, x: Floats, group: NetworkGroup) -> Outputs:
     """Run a network of this structure on ``x`` (batch, in)."""
-    hidden = []
-    for weight, bias in layers[:-1]:
-        x = x @ weight.T + bias
-        if group.layer_norm:
-            x = layer_norm(x)
-        x = np.maximum(x, np.float32(0.0)) if group.activation == "relu" else np.tanh(x)
-        hidden.append(x)
-    weight, bias = layers[-1]
-    return Outputs(hidden, x @ weight.T + bias)
+    *hidden, out = layer_outputs(layers, x, group.activation, normalised=group.layer_norm)
+    return Outputs(hidden, out)
 
 
 def _units(role: str, hidden: Sequence[Floats]) -> dict[str, float]:
