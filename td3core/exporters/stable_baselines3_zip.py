@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
+from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.arrays import Floats
 from td3core.config.networks import ACTOR, CRITIC, TARGET, NetworkGroup, optimizer_of
 from td3core.config.tunables import NO_FLOOR
@@ -29,7 +30,6 @@ _ACTIVATIONS = {
     "relu": Global("torch.nn.modules.activation", "ReLU"),
     "tanh": Global("torch.nn.modules.activation", "Tanh"),
 }
-_BETAS, _EPSILON = (0.9, 0.999), 1e-8
 
 Parameters = dict[str, Floats]
 """Weights and biases by their names in a state dict, in the order of ``parameters()``."""
@@ -199,8 +199,8 @@ class _Export:
             }
         options = {
             "lr": tunables.actor_lr if role == ACTOR else tunables.critic_lr,
-            "betas": _BETAS,
-            "eps": _EPSILON,
+            "betas": (BETA1, BETA2),
+            "eps": EPSILON,
             "weight_decay": 0,
             "amsgrad": False,
             "params": list(range(len(names))),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.algorithm.adam import BETA1, BETA2, EPSILON
+from td3core.algorithm.adam import last_step
 from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Arrays, Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
@@ -125,11 +125,10 @@ def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[s
     t = 0.0 if steps is None else float(np.ravel(steps)[0])
     if not t:
         return {}
-    size, root = lr / (1.0 - BETA1**t), (1.0 - BETA2**t) ** 0.5
 
     def undone(name: str) -> Floats:
         moment, square = (tensors[f"{adam}.{name}.{each}"] for each in ("exp_avg", "exp_avg_sq"))
-        step = np.float32(size) * moment / (np.sqrt(square) / np.float32(root) + EPSILON)
+        step = last_step(moment, square, lr, t)
         before: Floats = np.add(tensors[name], step, dtype=np.float32)
         return before
 
