@@ -36,6 +36,8 @@ os.environ["TD3_STUDIO_TRUST"] = _OWN.name + "/trusted.json"
 os.environ["TD3_STUDIO_PRESETS"] = _OWN.name + "/presets"
 os.environ["XDG_CONFIG_HOME"] = _OWN.name + "/config"
 os.environ["XDG_DATA_HOME"] = _OWN.name + "/data"
+# stable-baselines3 makes a folder for a log each time that it learns, though it writes none.
+os.environ["SB3_LOGDIR"] = _OWN.name + "/stable-baselines3"
 
 from td3core.system import numerics  # noqa: E402
 

@@ -31,7 +31,7 @@ from td3core.experiments.jobs import Branch, NewRun, ResumedRun
 from td3core.protocol.run_status import RunStatus
 from td3core.runs.branching import branch_settings, changes_from
 from td3core.runs.directory import RunDirectory, header_of, note_module_folder
-from td3core.runs.journal import Change, changes_of, read_whole
+from td3core.runs.journal import Change, changes_to_repeat
 from td3core.runs.listing import RunSummary, summarise
 from td3core.runs.naming import full_name_of
 from td3core.runs.resumption import class_of_run
@@ -289,7 +289,7 @@ class RunLauncher(QObject):
         def read(_: object) -> tuple[RunDirectory, list[Change], str]:
             run = RunDirectory.open(path)
             note_module_folder(path)
-            return run, changes_of(read_whole(run.journal_file)), full_name_of(path)
+            return run, changes_to_repeat(run.journal_file), full_name_of(path)
 
         def ask(found: tuple[RunDirectory, list[Change], str]) -> None:
             run, changes, title = found

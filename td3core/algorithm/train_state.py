@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.adam import adam
 
 from td3core.algorithm import memory
-from td3core.algorithm.adam import BETA1, BETA2, EPSILON
+from td3core.algorithm.adam import BETA1, BETA2, EPSILON, last_step
 from td3core.algorithm.perceptron import Parameters
 from td3core.arrays import Arrays, Floats
 from td3core.config.networks import TARGET, NetworkGroup, optimizer_of
@@ -70,9 +70,7 @@ class TrainState:
         The step follows from Adam's moments and ``lr``, the learning rate of that step.
         """
         online, _, gradient, exp_avg, exp_avg_sq, steps = self._on_cpu()
-        t = float(steps[0])
-        size, root = lr / (1.0 - BETA1**t), (1.0 - BETA2**t) ** 0.5
-        step = np.float32(size) * exp_avg / (np.sqrt(exp_avg_sq) / np.float32(root) + EPSILON)
+        step = last_step(exp_avg, exp_avg_sq, lr, float(steps[0]))
         found = zip(*(self._lengths(each) for each in (gradient, online, step)), strict=True)
         return {
             f"{name}_{what}": value

@@ -66,7 +66,7 @@ class Header:
     """Everything that determines the last bits, such as versions, processor and number of threads;
     see :mod:`td3core.algorithm.fingerprint`."""
     origin: Origin | None = None
-    """The file it was imported from, or the agent that its run was branched from."""
+    """The file it was imported from, also if it has been trained on since."""
 
     @property
     def networks(self) -> dict[str, NetworkGroup]:

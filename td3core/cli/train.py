@@ -125,11 +125,11 @@ def train(
 
 def _changes(journal: Path | None, runs_dir: Path | None) -> "list[Change] | None":
     """Return the live changes of the run that ``--journal`` names; None without it."""
-    from td3core.runs.journal import changes_of, read_whole
+    from td3core.runs.journal import changes_to_repeat
 
     if journal is None:
         return None
-    return changes_of(read_whole(find_run(journal, runs_dir).journal_file))
+    return changes_to_repeat(find_run(journal, runs_dir).journal_file)
 
 
 def _seeds(

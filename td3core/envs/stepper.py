@@ -30,13 +30,12 @@ class StepArrays(NamedTuple):
 
         ``names``: number of averaged ``info`` values.
         """
-        return count * (8 + 8 * names + 4 * info.act_dim + 4 * info.obs_dim + 2)
+        return count * sum(_widths(info, names))
 
     @classmethod
     def over(cls, memory: NDArray[np.uint8], info: EnvInfo, count: int, names: int) -> "StepArrays":
         """Return views of ``count`` rows into ``memory``."""
-        widths = (8, 8 * names, 4 * info.act_dim, 4 * info.obs_dim, 1, 1)
-        ends = np.cumsum([0, *widths]) * count
+        ends = np.cumsum([0, *_widths(info, names)]) * count
         parts = [memory[a:b] for a, b in pairwise(ends)]
         return cls(
             reward=parts[0].view(np.float64),
@@ -58,6 +57,11 @@ class StepArrays(NamedTuple):
             truncated=self.truncated[part],
             info_means=self.info_means[part],
         )
+
+
+def _widths(info: EnvInfo, names: int) -> tuple[int, ...]:
+    """Return the bytes per row of each of :class:`StepArrays`, in the order of their memory."""
+    return 8, 8 * names, 4 * info.act_dim, 4 * info.obs_dim, 1, 1
 
 
 class Stepper:

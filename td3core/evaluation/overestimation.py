@@ -24,7 +24,7 @@ from td3core.arrays import Doubles, Floats
 from td3core.errors import require_no_interrupt
 from td3core.evaluation.result import Overestimation
 from td3core.inference.critic import Critic
-from td3core.playing.numbers import EpisodeLog, discounted_returns
+from td3core.playing.numbers import EpisodeLog, discounted_returns, shaped
 from td3core.playing.playback import Act, Playback
 
 _LEAST_WEIGHT = 0.01
@@ -49,11 +49,6 @@ class ValueNetworks(NamedTuple):
     reward_scale: float
     reward_floor: float
     """The agent learns from max(reward_scale × reward, reward_floor), per decision."""
-
-    def shaped(self, rewards: Sequence[float]) -> Doubles:
-        """Return the rewards that the critics learn from, (n,)."""
-        found: Doubles = np.maximum(self.reward_scale * np.array(rewards), self.reward_floor)
-        return found
 
 
 class EpisodeValues(NamedTuple):
@@ -107,7 +102,8 @@ def episode_values(
             break
         rest.append(reward)
         obs = following
-    rewards = networks.shaped([*steps.reward, *rest])
+    rewards = np.append(steps.reward, rest)
+    rewards = shaped(rewards, networks.reward_scale, networks.reward_floor)
     count, gamma, target = len(steps.reward), networks.gamma, networks.target
     weights = np.zeros(count)
     if not terminated:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from gymnasium.spaces import Box
 
+from td3core.algorithm.adam import BETA1, BETA2, EPSILON
 from td3core.arrays import Floats
-from td3core.config import follows
 from td3core.config.networks import ACTOR, CRITIC, TARGET, NetworkGroup, optimizer_of
 from td3core.config.tunables import NO_FLOOR
 from td3core.errors import RequestError
 from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
 from td3core.exporters.actor.torch_files import Call, Global, pickled, pth_file, zip_file
 from td3core.inference.normaliser import OBS_CLIP
+from td3core.inference.policy import Policy
 from td3core.system.files import write_atomically
 from td3core.text import SettingName, Text
 
@@ -29,7 +30,6 @@ _ACTIVATIONS = {
     "relu": Global("torch.nn.modules.activation", "ReLU"),
     "tanh": Global("torch.nn.modules.activation", "Tanh"),
 }
-_BETAS, _EPSILON = (0.9, 0.999), 1e-8
 
 Parameters = dict[str, Floats]
 """Weights and biases by their names in a state dict, in the order of ``parameters()``."""
@@ -116,15 +116,11 @@ class _Export:
 
     def act(self, obs: Floats) -> Floats:
         """Return the result of ``predict``: actions (n, act_dim) for observations (n, obs_dim)."""
-        parameters = list(self._network(self._actor_group, "actor", "actor.mu").values())
-        x = obs
-        for at in range(0, len(parameters), 2):
-            x = x @ parameters[at].T + parameters[at + 1]
-            last = at == len(parameters) - 2
-            relu = self._actor.activation == "relu" and not last
-            x = np.maximum(x, np.float32(0)) if relu else np.tanh(x)
+        parameters = [*self._network(self._actor_group, "actor", "actor.mu").values()]
+        layers = [*zip(parameters[::2], parameters[1::2], strict=True)]
+        policy = Policy(layers, self._actor.activation)
         low, high = self._actor.low, self._actor.high
-        actions: Floats = low + np.float32(0.5) * (x + np.float32(1)) * (high - low)
+        actions: Floats = low + np.float32(0.5) * (policy(obs) + np.float32(1)) * (high - low)
         return actions
 
     def members(self) -> dict[str, bytes]:
@@ -153,7 +149,7 @@ class _Export:
             found |= self._network(group, name, prefix)
             target = f"{name}{TARGET}"
             if group.layers(target)[0][0] not in self._actor.source.tensors:
-                # The file holds only an agent: its targets start as copies.
+                self._note("The targets start as copies: the file was that of an agent only.")
                 target = name
             found |= self._network(group, target, f"{role}_target.{rest}")
         return found
@@ -203,8 +199,8 @@ class _Export:
             }
         options = {
             "lr": tunables.actor_lr if role == ACTOR else tunables.critic_lr,
-            "betas": _BETAS,
-            "eps": _EPSILON,
+            "betas": (BETA1, BETA2),
+            "eps": EPSILON,
             "weight_decay": 0,
             "amsgrad": False,
             "params": list(range(len(names))),
@@ -264,8 +260,11 @@ class _Export:
             self._note("stable-baselines3 has one learning rate: that of the critics is kept.")
         if tunables.n_step > 1:
             self._note(f"Returns of {tunables.n_step} steps are not carried over.")
-        if tunables.exploration_noise_decay < 1.0 or follows(tunables, "exploration_noise"):
-            self._note("Exploration noise stays as it is: it neither decays nor has a schedule.")
+        if tunables.schedules:
+            names = ", ".join(name for name, _ in tunables.schedules)
+            self._note(f"Schedules are not carried over: {names}.")
+        if tunables.exploration_noise_decay < 1.0:
+            self._note("Exploration noise stays as it is: it does not decay.")
         if config.num_envs > 1:
             self._note(f"The agent learned in {config.num_envs} environments at once, not in one.")
         if tunables.noise_correlation:

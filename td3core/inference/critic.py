@@ -7,14 +7,11 @@ import numpy as np
 
 from td3core.arrays import Doubles, Floats
 from td3core.config.networks import NetworkGroup
-from td3core.inference.layer_norm import layer_norm
+from td3core.inference.forward import Layers, layer_outputs
 from td3core.inference.normaliser import Normaliser
 
 if TYPE_CHECKING:
     from cattrs import Converter
-
-Layers = Sequence[tuple[Floats, Floats]]
-"""Weight (out, in) and bias (out,) of each layer, from input to output."""
 
 
 class Critic:
@@ -42,8 +39,7 @@ class Critic:
             dropped: Number of quantiles per critic that a target leaves out.
         """
         self._critics = [list(layers) for layers in critics]
-        self._relu = activation == "relu"
-        self._normaliser = normaliser
+        self._activation, self._normaliser = activation, normaliser
         self._layer_norm, self._dropped = layer_norm, dropped
 
     @property
@@ -83,8 +79,7 @@ class Critic:
     def as_plain(self, converter: "Converter") -> object:
         """Return the critics as a JSON value: their layers and preprocessing."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
-        activation = "relu" if self._relu else "tanh"
-        plain: dict[str, Any] = {"critics": self._critics, "activation": activation}
+        plain: dict[str, Any] = {"critics": self._critics, "activation": self._activation}
         plain |= {"normaliser": normaliser, "dropped": self._dropped}
         return converter.unstructure(plain | {"layer_norm": self._layer_norm})
 
@@ -102,14 +97,7 @@ class Critic:
         return cls(critics, activation, normaliser, layer_norm=layer_norm, dropped=dropped)
 
     def _outputs(self, layers: Layers, x: Floats) -> Floats:
-        *hidden, (last_weight, last_bias) = layers
-        for weight, bias in hidden:
-            x = x @ weight.T
-            x += bias
-            if self._layer_norm:
-                x = layer_norm(x)
-            x = np.maximum(x, 0.0, out=x) if self._relu else np.tanh(x, out=x)
-        found: Floats = x @ last_weight.T + last_bias
+        *_, found = layer_outputs(layers, x, self._activation, normalised=self._layer_norm)
         return found
 
     @classmethod

@@ -4,20 +4,18 @@ Training, evaluation, video and the render pane all use this one class, so their
 for bit, and processes that only act need no torch.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from td3core.arrays import Doubles, Floats
 from td3core.config.networks import NetworkGroup
+from td3core.inference.forward import Layers, layer_outputs
 from td3core.inference.normaliser import Normaliser
 
 if TYPE_CHECKING:
     from cattrs import Converter
-
-_ZERO: Floats = np.zeros((), np.float32)
-"""As an array: NumPy would convert a Python number at every call."""
 
 
 class Policy:
@@ -25,7 +23,7 @@ class Policy:
 
     def __init__(
         self,
-        layers: Sequence[tuple[Floats, Floats]],
+        layers: Layers,
         activation: str,
         normaliser: Normaliser | None = None,
     ) -> None:
@@ -37,9 +35,7 @@ class Policy:
             normaliser: Applied to the observations first.
         """
         self._normaliser = normaliser
-        self._hidden = list(layers[:-1])
-        self._output = layers[-1]
-        self._relu = activation == "relu"
+        self._layers, self._activation = list(layers), activation
 
     def __call__(self, obs: Floats) -> Floats:
         """Return actions in [-1, 1], shape (..., act_dim), for observations (..., obs_dim).
@@ -47,10 +43,7 @@ class Policy:
         Several rows at once are faster, but may differ from single rows in the last bits.
         """
         x = obs if self._normaliser is None else self._normaliser(obs)
-        for weight, bias in self._hidden:
-            x = _affine(weight, bias, x)
-            x = np.maximum(x, _ZERO, out=x) if self._relu else np.tanh(x, out=x)
-        x = _affine(*self._output, x)
+        *_, x = layer_outputs(self._layers, x, self._activation)
         return np.tanh(x, out=x)
 
     @classmethod
@@ -68,10 +61,8 @@ class Policy:
     def as_plain(self, converter: "Converter") -> object:
         """Return the policy as a JSON value: its layers and preprocessing."""
         normaliser = None if self._normaliser is None else self._normaliser.state()
-        layers = [*self._hidden, self._output]
-        activation = "relu" if self._relu else "tanh"
-        plain = {"layers": layers, "activation": activation, "normaliser": normaliser}
-        return converter.unstructure(plain)
+        plain: dict[str, Any] = {"layers": self._layers, "activation": self._activation}
+        return converter.unstructure(plain | {"normaliser": normaliser})
 
     @classmethod
     def from_plain(cls, value: Any, converter: "Converter") -> "Policy":
@@ -82,11 +73,3 @@ class Policy:
         tensors = converter.structure(value["normaliser"], dict[str, Doubles])
         normaliser = Normaliser.from_tensors(tensors, layers[0][0].shape[1])
         return cls(layers, value["activation"], normaliser)
-
-
-def _affine(weight: Floats, bias: Floats, x: Floats) -> Floats:
-    """Return ``weight`` (out, in) times ``x`` (..., in), plus ``bias`` (out,)."""
-    # For a vector, ``dot`` gives the same product in half the time.
-    y: Floats = weight.dot(x) if x.ndim == 1 else x @ weight.T
-    y += bias
-    return y

@@ -226,9 +226,15 @@ class EpisodeNumbers:
         if not self._ended_at or self._ended_at != self.last:
             return None
         if self._discounted is None or len(self._discounted) != self.count:
-            shaped = np.maximum(self.spec.reward_scale * self.reward, self.spec.reward_floor)
-            self._discounted = discounted_returns(shaped, self.spec.gamma)
+            rewards = shaped(self.reward, self.spec.reward_scale, self.spec.reward_floor)
+            self._discounted = discounted_returns(rewards, self.spec.gamma)
         return self._discounted
+
+
+def shaped(rewards: Doubles, scale: float, floor: float) -> Doubles:
+    """Return the rewards that an agent learns from, max(scale × reward, floor), (n,)."""
+    found: Doubles = np.maximum(scale * rewards, floor)
+    return found
 
 
 def discounted_returns(rewards: Doubles, gamma: float) -> Doubles:

@@ -144,7 +144,7 @@ class Inbox:
         """
         if not isinstance(found, dict):
             raise RequestError("A request is a JSON object.")
-        ask, values = found.get("ask"), found.get("values", {})
+        ask, values = found.get("ask"), found.get("values")
         if not isinstance(ask, str) or ask not in self._asks:
             raise unknown_name("request", ask, tuple(self._asks))
         check = self._asks[ask]
@@ -157,7 +157,7 @@ class Inbox:
             )
         if check is not None:
             check(values)
-        return InboxRequest(name=name, ask=ask, values=values)
+        return InboxRequest(name=name, ask=ask, values=values or {})
 
 
 def _is_own(about: os.stat_result) -> bool:
@@ -185,9 +185,9 @@ def check_values(values: Any) -> None:
     """Check live changes.
 
     Raises:
-        RequestError: they are empty, a name is no live setting, or a value is not allowed.
+        RequestError: there are none, a name is no live setting, or a value is not allowed.
     """
-    if not isinstance(values, Mapping) or not values:
+    if not isinstance(values, Mapping):
         raise RequestError("Name at least one live setting and its value.")
     for name in values:
         require_live(name)

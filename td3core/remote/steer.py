@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from td3core.config import Tunables, changes, given, with_values
+from td3core.config import Tunables, changes, with_values
 from td3core.errors import RequestError, file_reason
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.steering import Ask, Request, Requesting
@@ -69,8 +69,8 @@ class RemoteControl(Requesting):
         known = request.before or self._known or self._applied()
         tunables = request.tunables
         values = {name: new for name, _, new in changes(known, tunables)}
-        # Without a difference, request an unchanged value: every request must be answered.
-        ticket = self.change(values or {"tau": given(tunables, "tau")})
+        # Without a difference as well: every request must be answered.
+        ticket = self.change(values)
         self._known = tunables
         return ticket
 

@@ -1,6 +1,7 @@
 """New rows of the tables and the journal of a growing run."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -178,11 +179,13 @@ class GrowingJournal:
         self._tail = Tail(path)
         self._waiting: list[dict[str, Any]] = []
         self._taken: list[dict[str, Any]] = []
+        self._known: Counter[tuple[str, ...]] = Counter()
+        """Entries returned before the file was rewritten, and not read again yet."""
 
     def restart(self, after: int) -> None:
         """Return the live changes after a step again: the run makes them again."""
-        again = [entry for entry in self._taken if entry["step"] > after and "field" in entry]
-        self._taken = [entry for entry in self._taken if entry["step"] <= after]
+        again = [entry for entry in self.changes if entry["step"] > after]
+        self._taken = [e for e in self._taken if e["step"] <= after or "field" not in e]
         self._waiting = again + self._waiting
 
     @property
@@ -199,10 +202,13 @@ class GrowingJournal:
         piece = self._tail.read()
         found = [entry for entry in map(journal.parse, piece.lines) if entry is not None]
         if piece.rewritten:
-            # Pending changes were removed from the journal.
-            self._waiting = [entry for entry in found if entry not in self._taken]
-        else:
-            self._waiting += found
+            # Pending changes were struck out, or shares of schedules became steps.
+            self._known.update(map(_identity, self._taken))
+            self._taken, self._waiting = [], []
+        for entry in found:
+            known = self._known[_identity(entry)] > 0
+            self._known[_identity(entry)] -= known
+            (self._taken if known else self._waiting).append(entry)
         due: list[dict[str, Any]] = []
         waiting: list[dict[str, Any]] = []
         for entry in sorted(self._waiting, key=lambda entry: entry["step"]):
@@ -211,3 +217,8 @@ class GrowingJournal:
         self._waiting = waiting
         self._taken += due
         return due
+
+
+def _identity(entry: dict[str, Any]) -> tuple[str, ...]:
+    """Return what stays the same when an entry's schedule is rewritten."""
+    return tuple(str(entry.get(key)) for key in ("step", "field", "event", "time", "origin"))

@@ -102,6 +102,17 @@ def changes_of(entries: Iterable[Entry]) -> list[Change]:
     return sorted(found, key=lambda change: change.env_steps)
 
 
+def changes_to_repeat(path: Path) -> list[Change]:
+    """Return the live changes of a journal that another run repeats, by step.
+
+    Rewritten schedules are none of them: a new run has a length of its own.
+
+    Raises:
+        RequestError: as :func:`read_whole`.
+    """
+    return changes_of(e for e in read_whole(path) if e.get("origin") != _LENGTH)
+
+
 def gestures_of(entries: Iterable[Entry]) -> list[Change]:
     """Return :func:`changes_of`; of the many changes of one drag of a slider, only the last."""
     found: list[Change] = []

@@ -30,9 +30,9 @@ FIXED_BY_CHECKPOINT = (
     "actor_activation",
     "critic_activation",
     "critic_layer_norm",
-    # The replay buffer holds scaled rewards.
     "normalize_observations",
     "buffer_size",
+    # The replay buffer holds scaled rewards.
     "reward_scale",
 )
 """Settings that shape the contents of a checkpoint. The seed may differ in a branch, for random

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from td3core.algorithm.adam import BETA1, BETA2, EPSILON
+from td3core.algorithm.adam import last_step
 from td3core.algorithm.agent import Algorithm
 from td3core.arrays import Arrays, Floats
 from td3core.buffer.replay_buffer import ReplayBuffer
@@ -29,7 +29,7 @@ from td3core.config.networks import (
     networks,
     optimizer_of,
 )
-from td3core.inference.layer_norm import layer_norm
+from td3core.inference.forward import Layers, layer_outputs
 from td3core.playing.numbers import SATURATED
 
 HEALTH_STEPS = 1_000
@@ -39,8 +39,6 @@ _PROBE = 512
 units, usually 256."""
 _DORMANT = 0.025
 _DELTA = 0.01
-
-Layers = Sequence[tuple[Floats, Floats]]
 
 
 class Outputs(NamedTuple):
@@ -127,11 +125,10 @@ def _before_last_step(tensors: Arrays, group: NetworkGroup, lr: float) -> dict[s
     t = 0.0 if steps is None else float(np.ravel(steps)[0])
     if not t:
         return {}
-    size, root = lr / (1.0 - BETA1**t), (1.0 - BETA2**t) ** 0.5
 
     def undone(name: str) -> Floats:
         moment, square = (tensors[f"{adam}.{name}.{each}"] for each in ("exp_avg", "exp_avg_sq"))
-        step = np.float32(size) * moment / (np.sqrt(square) / np.float32(root) + EPSILON)
+        step = last_step(moment, square, lr, t)
         before: Floats = np.add(tensors[name], step, dtype=np.float32)
         return before
 
@@ -157,15 +154,8 @@ def _outputs(group: NetworkGroup, nets: Mapping[str, Layers], x: Floats) -> list
 
 def _run(layers: Layers, x: Floats, group: NetworkGroup) -> Outputs:
     """Run a network of this structure on ``x`` (batch, in)."""
-    hidden = []
-    for weight, bias in layers[:-1]:
-        x = x @ weight.T + bias
-        if group.layer_norm:
-            x = layer_norm(x)
-        x = np.maximum(x, np.float32(0.0)) if group.activation == "relu" else np.tanh(x)
-        hidden.append(x)
-    weight, bias = layers[-1]
-    return Outputs(hidden, x @ weight.T + bias)
+    *hidden, out = layer_outputs(layers, x, group.activation, normalised=group.layer_norm)
+    return Outputs(hidden, out)
 
 
 def _units(role: str, hidden: Sequence[Floats]) -> dict[str, float]:

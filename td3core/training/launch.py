@@ -148,12 +148,14 @@ def resume(
     steps: int | None = None,
     exact: bool = False,
     listeners: Sequence[Listener] = (),
+    sinks: bool = True,
 ) -> Ended | Failed:
     """Continue a run from its last checkpoint, as if it had never been interrupted.
 
     Live changes made after that checkpoint are repeated at their steps. ``steps`` is the new length
     of the whole run. If the run would not be the same bit for bit, this is reported as a warning;
-    with ``exact`` the run is refused.
+    with ``exact`` the run is refused. Without ``sinks``, the live sinks that the environment names
+    for every run get nothing of this one.
     """
     run = run.absolute()
 
@@ -195,7 +197,7 @@ def resume(
             undo=undo,
         )
 
-    return _conduct(plan, control, Listeners(report, listeners))
+    return _conduct(plan, control, Listeners(report, listeners), sinks=sinks)
 
 
 def branch(
@@ -261,15 +263,19 @@ def _lock(run: Path, resources: ExitStack) -> Callable[[], None]:
 
 
 def _conduct(
-    plan: Callable[[ExitStack], RunPlan], control: Control, listeners: Listeners
+    plan: Callable[[ExitStack], RunPlan],
+    control: Control,
+    listeners: Listeners,
+    *,
+    sinks: bool = True,
 ) -> Ended | Failed:
     """Execute a plan, from preparation to the recorded ending; return the outcome."""
     require_main_imported()
     outcome: Ended | Failed
     trainer: Trainer | None = None
     access: RemoteAccess | None = None
-    sinks, unwritten = wanted_sinks()
-    for sink in sinks:
+    wanted, unwritten = wanted_sinks() if sinks else ([], [])
+    for sink in wanted:
         listeners.add(sink)
     for message in unwritten:
         listeners.report(Warned(env_steps=0, message=message))

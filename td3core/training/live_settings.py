@@ -96,17 +96,15 @@ class LiveSettings:
         except RequestError as problem:
             refused = problem.message
             self._recorder.report(Warned(env_steps=env_steps, message=refused))
-            tunables = self._agent.tunables
+            tunables, named = self._agent.tunables, ()
         # Scheduled settings may have changed since the request was made.
         tunables = at_step(tunables, env_steps, self._run.config.steps)
-        restarts = not refused and _NOISE in named
-        changed = [name for name, _, _ in self._changes(tunables, restarts=restarts)]
+        restarts = _NOISE in named
+        ended = {name for name, _, _ in self._changes(tunables, restarts=restarts)} | {*named}
         self.revision = revision
-        # A request overrides schedules.
-        if self._schedule.drop(changed):
-            self._strike_out(
-                env_steps, lambda e: e.get("field") in changed and e["step"] > env_steps
-            )
+        # A request overrides schedules, also with the value that a setting has.
+        if self._schedule.drop(ended):
+            self._strike_out(env_steps, lambda e: e.get("field") in ended and e["step"] > env_steps)
         self._change(tunables, env_steps, restarts=restarts, refused=refused)
 
     def advance(self, step: int) -> None:

@@ -120,7 +120,7 @@ def _resume(
         if stopped():
             control.stop()
 
-    outcome = resume(run, control, report, steps=steps)
+    outcome = resume(run, control, report, steps=steps, sinks=False)
     if isinstance(outcome, Failed):
         raise RunError(outcome.message)
     if stopped():

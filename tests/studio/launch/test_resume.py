@@ -348,6 +348,8 @@ def test_the_live_changes_of_a_run_are_repeated_at_their_steps(
 @pytest.mark.shared_window
 def test_a_run_without_live_changes_has_none_to_repeat(qtbot, window, runs_dir):
     run = train_before(runs_dir, steps=300)
+    # What a resume with more steps notes is none.
+    run.note({"step": 200, "field": "tau", "old": 0.005, "new": 0.005, "origin": "length"})
     listed(qtbot, window, run, "repeat").trigger()
     qtbot.waitUntil(lambda: "No live setting was changed" in window.banner.text)
     assert not window.controller.busy

@@ -1,5 +1,8 @@
 """One update, number by number, against stable-baselines3's TD3."""
 
+import os
+from pathlib import Path
+
 import gymnasium as gym
 import numpy as np
 import pytest
@@ -144,3 +147,10 @@ def test_many_updates_stay_together(monkeypatch):
     for name, theirs in networks(peer).items():
         for a, b in zip(layers_of(name, state), theirs.parameters(), strict=True):
             np.testing.assert_allclose(a, b.detach().numpy(), rtol=1e-3, atol=1e-5)
+
+
+def test_the_log_of_the_peer_is_among_the_folders_that_tests_remove() -> None:
+    _, peer = make_pair("relu", 2)
+    folder = peer.logger.get_dir()
+    assert folder is not None
+    assert Path(folder).is_relative_to(os.environ["TD3_STUDIO_RUNS"])

@@ -105,7 +105,10 @@ def test_moments_of_adam_come_with_the_weights(runs_dir: Path, tmp_path: Path, p
     ("values", "said"),
     [
         ({"exploration_noise_decay": 0.99}, "Exploration noise stays as it is"),
-        ({"exploration_noise": "0.3@0, 0.1@100"}, "Exploration noise stays as it is"),
+        (
+            {"exploration_noise": "0.3@0, 0.1@100", "tau": "0.02@0, 0.005@100%"},
+            "Schedules are not carried over: exploration_noise, tau.",
+        ),
         ({"num_envs": 2}, "The agent learned in 2 environments at once"),
     ],
 )
@@ -125,6 +128,7 @@ def test_a_bundled_agent_says_what_its_file_lacks(tmp_path: Path, peer: Any) -> 
     assert (told["action_repeat"], told["control_rate_hz"]) == (2, 25.0)
     assert "Take each action 2 times." in told["notes"]
     assert "The optimiser state is reset: the file was that of an agent only." in told["notes"]
+    assert "The targets start as copies: the file was that of an agent only." in told["notes"]
     assert "The critics learned from max(reward × 1, -10)." in told["notes"]
     policy = tensors(target, "policy.pth")
     assert torch.equal(policy["critic.qf1.0.weight"], policy["critic_target.qf1.0.weight"])

@@ -22,6 +22,7 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Warned
 from td3core.runs.tables import read_table
 from td3core.training.launch import branch, resume, train
+from td3core.training.verify_resume import verify
 from tests.support.events import evaluated
 from tests.support.events import started as began
 from tests.support.scripted import STEPS
@@ -254,6 +255,15 @@ def test_a_run_says_that_it_writes_no_event_files_and_trains(
     assert isinstance(outcome, Ended), outcome
     warnings = [str(event.message) for event in told.all(Warned)]
     assert any("td3-studio[tensorboard]" in warning for warning in warnings)
+    assert not (tmp_path / "all").exists()
+
+
+def test_the_copies_of_a_check_write_no_event_files(
+    runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = finish(runs_dir)
+    monkeypatch.setenv(TENSORBOARD.variable, str(tmp_path / "all"))
+    assert verify(ended.run, steps=10).differences == ()
     assert not (tmp_path / "all").exists()
 
 

@@ -13,11 +13,12 @@ from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Failed, Noted, Phase, Progress, Saved, Tuned, Warned
+from td3core.protocol.steering import Tune
 from td3core.remote.access import RemoteAccess
 from td3core.remote.inbox import put
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
-from td3core.runs.journal import changes_of
+from td3core.runs.journal import Change, changes_of
 from td3core.runs.liveness import Liveness
 from td3core.runs.status import MOST_TEXT, RequestOutcome, Status
 from td3core.text import Text
@@ -519,6 +520,22 @@ def test_what_is_wanted_is_compared_with_what_the_journal_has_changed(
     first, second = told.all(Tuned)
     assert first.changes == (("tau", Tunables().tau, 0.3),)
     assert second.changes == (("tau", 0.3, Tunables().tau),)
+
+
+def test_a_request_without_a_difference_is_answered_and_names_no_setting(
+    runs_dir: Path, scripted: Any
+) -> None:
+    def same(control: RemoteControl) -> int:
+        tunables = RunDirectory.open(control.run).first_tunables
+        return control.request(Tune(tunables, tunables))
+
+    planned = [Change(40, "tau", 0.3)]
+    remote = Remote(runs_dir, {20: same})
+    config, tunables = tiny(scripted(Script(on_step=remote)))
+    outcome = train(config, tunables, Control(), Told(), runs_dir, planned)
+    assert isinstance(outcome, Ended)
+    assert [answer.done for answer in remote.answers().values()] == [True]
+    assert changes_of(RunDirectory.open(outcome.run).journal()) == planned
 
 
 def test_a_status_says_nothing_that_tables_journal_or_lock_say(path: Path) -> None:

@@ -91,3 +91,28 @@ def test_a_journal_some_of_which_was_struck_out_repeats_nothing(tmp_path: Path) 
     assert steps(journal.read(20)) == [10]
     path.write_text(tau(10) + tau(60))
     assert steps(journal.read(70)) == [60]
+
+
+def test_an_entry_whose_schedule_was_rewritten_is_known_in_its_new_form(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    path.write_text(tau(10, new="0.2@0, 0.1@100%") + tau(30) + tau(30, new=0.3))
+    journal = GrowingJournal(path)
+    assert steps(journal.read(20)) == [10]
+    path.write_text(tau(10, new="0.2@0, 0.1@400") + tau(30) + tau(30, new=0.3))
+    assert steps(journal.read(40)) == [30, 30]
+    assert [entry["new"] for entry in journal.changes] == ["0.2@0, 0.1@400", 0.2, 0.3]
+    path.unlink()
+    assert journal.read(40) == []
+    path.write_text(tau(10) + tau(30) + tau(30, new=0.3) + tau(30, new=0.4))
+    assert [entry["new"] for entry in journal.read(40)] == [0.4]
+
+
+def test_events_come_once_though_the_run_goes_on_from_before_them(tmp_path: Path) -> None:
+    path = tmp_path / "journal.jsonl"
+    pause = json.dumps({"step": 30, "event": "pause", "time": "t"}) + "\n"
+    path.write_text(tau(10, new="0.2@0, 0.1@100%") + pause)
+    journal = GrowingJournal(path)
+    journal.read(40)
+    journal.restart(20)
+    path.write_text(tau(10, new="0.2@0, 0.1@400") + pause)
+    assert journal.read(40) == []

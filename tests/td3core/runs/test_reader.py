@@ -91,6 +91,26 @@ def test_a_run_resumed_before_a_change_begins_without_it_and_makes_it_again(
     assert [change for each in of(Tuned, again) for change in each.changes] == changes
 
 
+def test_a_follower_repeats_no_change_before_the_step_at_which_a_run_got_more_steps(
+    runs_dir: Path,
+) -> None:
+    wanted = {25: "0.02@0, 0.001@100%", 35: 0.01, 45: 0.03}
+
+    def at_boundary(step: int) -> None:
+        if step in wanted:
+            control.change({"tau": wanted[step]})
+
+    control = Control(boundary_hook=at_boundary)
+    outcome, _ = run(runs_dir, control=control)
+    assert isinstance(outcome, Ended)
+    reader = RunReader(outcome.run)
+    assert [each.env_steps for each in of(Tuned, reader.drain())] == [25, 35, 45]
+    go_on_well(outcome.run, steps=90)
+    told = list(reader.poll())
+    assert of(Tuned, told) == []
+    assert of(Progress, told)[-1].tunables.tau == 0.03
+
+
 @pytest.mark.parametrize(
     ("step", "phase"), [(10, Phase.WARM_UP), (19, Phase.WARM_UP), (20, Phase.LEARNING)]
 )

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
+from td3core.cli import app
 from td3core.config import given
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Progress, Tuned
@@ -250,6 +251,24 @@ def test_a_run_that_got_more_steps_is_still_its_settings_and_its_journal(runs_di
     again = train(found.config, first, Control(), Told(), runs_dir / "again", changes)
     assert isinstance(again, Ended)
     assert at_the_end(short.run, again.run) == []
+
+
+def test_a_run_that_repeats_the_changes_of_another_keeps_the_schedules_of_its_own_length(
+    runs_dir: Path,
+) -> None:
+    config, tunables = tiny(**LONGER | SHARES)
+    short = train(config, tunables, Control(), Told(), runs_dir, TO_COME[:1])
+    assert isinstance(short, Ended)
+    go_on_well(short.run, steps=150)
+    parent, made = RunDirectory.open(short.run), runs_dir / "again"
+    words = ["branch", str(parent.step_checkpoint(40)), "--journal", str(parent.path)]
+    assert app.main([*words, "--steps", "150", "--runs-dir", str(made)]) == 0
+    (again,) = map(RunDirectory.open, made.iterdir())
+    changes = [entry for entry in again.journal() if "field" in entry]
+    assert changes_of(changes) == [*TO_COME[1:]]
+    saved = checkpoint.read_header(again.step_checkpoint(120)).tunables
+    assert given(saved, "actor_lr") == "0.001@0, x0.1@100%"
+    assert saved.actor_lr == pytest.approx(1e-3 - 0.9e-3 * 120 / 150)
 
 
 @each_way

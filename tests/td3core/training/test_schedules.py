@@ -143,6 +143,20 @@ def test_a_branch_may_make_the_changes_of_any_run_from_its_checkpoint_on_instead
     assert steps_of(next((runs_dir / "none").iterdir())) == []
 
 
+@pytest.mark.parametrize("ask", [{"tau": 0.5}, {}], ids=["its value", "nothing"])
+def test_a_request_for_the_value_that_a_setting_has_ends_what_is_planned_for_it(
+    runs_dir: Path, ask: dict[str, Any]
+) -> None:
+    run = begin(runs_dir, acting(50, lambda control: control.change(ask)))
+    assert ((71, "tau") in steps_of(run.path)) == (not ask)
+    assert checkpoint.read_header(run.last).tunables.tau == (0.5 if ask else 0.1)
+
+
+def test_a_refused_request_ends_nothing_that_is_planned(runs_dir: Path) -> None:
+    run = begin(runs_dir, acting(50, lambda c: c.change({"tau": 0.5, "batch_size": 5000})))
+    assert steps_of(run.path) == [(31, "tau"), (40, "gamma"), (71, "tau")]
+
+
 def test_a_change_made_where_a_branch_begins_is_not_lost_when_it_is_killed(runs_dir: Path) -> None:
     parent = begin(runs_dir, stop_at(40))
     assert checkpoint.read_header(parent.last).counters.changes == 1
