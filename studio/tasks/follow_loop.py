@@ -11,7 +11,7 @@ from studio.tasks.background_task import BackgroundTask, Report, Stopped, draine
 from studio.tasks.outcome import outcome_of
 from td3core.text import Text
 
-_AGAIN_S = 1.0
+AGAIN_S = 1.0
 """Seconds after which to look again if that failed."""
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def _follow(
         if look.problem not in (None, told):
             report(look.problem)
         told = look.problem
-        wait_s = look.value if told is None else _AGAIN_S
+        wait_s = look.value if told is None else AGAIN_S
         if wait_s is None:
             return
         # Requests are made at once; their answers are found by the next look.

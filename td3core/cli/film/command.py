@@ -20,7 +20,7 @@ from td3core.text import Text
 if TYPE_CHECKING:
     from td3core.exporters.film.growth import Growth, Scene
 
-_LEAST_SIZE, _MOST_SIZE = 160, 7680
+LEAST_SIZE, MOST_SIZE = 160, 7680
 
 
 def film(
@@ -161,11 +161,11 @@ def _parse_size(text: str | None) -> tuple[int, int] | None:
         return None
     match = re.fullmatch(r"\s*(\d{1,5})\s*[xX×]\s*(\d{1,5})\s*", text)
     size = (int(match[1]), int(match[2])) if match else (0, 0)
-    if not all(_LEAST_SIZE <= each <= _MOST_SIZE and each % 2 == 0 for each in size):
+    if not all(LEAST_SIZE <= each <= MOST_SIZE and each % 2 == 0 for each in size):
         raise RequestError(
             "--size takes two even numbers from {least} to {most}, such as 1280x720, not {text}.",
-            least=_LEAST_SIZE,
-            most=_MOST_SIZE,
+            least=LEAST_SIZE,
+            most=MOST_SIZE,
             text=repr(text),
         )
     return size

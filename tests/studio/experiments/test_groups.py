@@ -612,7 +612,7 @@ def test_a_look_at_a_group_that_fails_is_told_once_and_its_end_is_noticed_nevert
     qtbot, session: GroupSession, left_alone: Group, monkeypatch
 ) -> None:
     monkeypatch.setattr("studio.experiments.followed_group._POLL_S", 0.02)
-    monkeypatch.setattr("studio.tasks.follow_loop._AGAIN_S", 0.02)
+    monkeypatch.setattr("studio.tasks.follow_loop.AGAIN_S", 0.02)
     looks, refused, trains = iter((True, False, False)), [], [True]
     failed = threading.Event()
 

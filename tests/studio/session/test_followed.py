@@ -173,7 +173,7 @@ def test_a_look_at_a_run_that_fails_is_told_once_and_its_end_is_noticed_neverthe
             looks.append(len(looks))
             raise OSError(5, "Input/output error")
 
-        monkeypatch.setattr("studio.tasks.follow_loop._AGAIN_S", 0.02)
+        monkeypatch.setattr("studio.tasks.follow_loop.AGAIN_S", 0.02)
         said: list[object] = []
         window.controller.refused.connect(said.append)
         with monkeypatch.context() as broken:

@@ -294,7 +294,7 @@ def test_a_caption_fits_below_any_picture(width: int, height: int) -> None:
 
 def test_the_help_of_a_film_says_which_sizes_it_takes() -> None:
     (option,) = Size.__metadata__
-    assert f"even numbers from {command._LEAST_SIZE} to {command._MOST_SIZE}" in option.help
+    assert f"even numbers from {command.LEAST_SIZE} to {command.MOST_SIZE}" in option.help
 
 
 @pytest.mark.parametrize(

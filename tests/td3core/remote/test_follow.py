@@ -140,7 +140,7 @@ def test_what_was_read_when_a_look_failed_is_reported_by_the_next_one(
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as broken:
-        broken.setattr(RunReader, "_ending", fail)
+        broken.setattr("td3core.runs.reader.state_of", fail)
         with pytest.raises(OSError, match="Input/output error"):
             follower.poll()
     seen = list(follower.poll())
