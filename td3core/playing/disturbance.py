@@ -3,6 +3,7 @@
 Both repeat exactly with the seed of the episode.
 """
 
+import math
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -33,6 +34,7 @@ class Pushes:
 
     def __init__(self, fps: float) -> None:
         """Push once; ``fps`` is the number of steps per second."""
+        self.fps = fps
         self.length = max(1, round(PUSH_S * fps))
         self.starts = [round(PUSH_AT_S * fps) + 1]
         """The first step of each push."""
@@ -62,6 +64,7 @@ class Disturbed:
         exploration_noise: float = 0.0,
         pushes: Pushes | None = None,
         noise_correlation: float = 0.0,
+        fps: float | None = None,
     ) -> None:
         """Begin an episode.
 
@@ -71,12 +74,13 @@ class Disturbed:
             exploration_noise: σ at every step without a push, in units of half the action range.
             pushes: When the agent is pushed.
             noise_correlation: ρ of the noise from one step to the next.
+            fps: Steps per second, if not those by which ``pushes`` counts.
         """
         self._policy, self._sigma, self._pushes = policy, exploration_noise, pushes
         self._random = generator(seed, Purpose.EXPLORATION)
         self._correlation = noise_correlation
         self._noise: Floats | None = None
-        self._step = 0
+        self._step, self._pace = 0, pushes.fps / fps if pushes and fps else 1.0
 
     def __call__(self, obs: Floats) -> Floats:
         """Return the action of the next step."""
@@ -84,7 +88,8 @@ class Disturbed:
         self._step += 1
         drawn = self._random.standard_normal(action.shape, np.float32)
         self._noise = correlated(self._noise, drawn, self._correlation)
-        pushed = self._pushes is not None and self._pushes.active(self._step)
+        step = math.ceil(self._step * self._pace - 1e-9)
+        pushed = self._pushes is not None and self._pushes.active(step)
         noise = _PUSH_NOISE * drawn if pushed else self._sigma * self._noise
         return np.clip(action + noise, -1.0, 1.0).astype(np.float32)
 

@@ -63,7 +63,7 @@ class Playback:
             log: Keeps the numbers of the steps.
         """
         reset_seed = episode_seed(seed, Purpose.EVALUATION, index)
-        self.index = index
+        self.index, self._usual_fps = index, DEFAULT_FPS / agent.choice.action_repeat
         self.step = BEGINNING
         """The step taken last."""
         self.env = make_env(agent.choice, render=render)
@@ -82,7 +82,7 @@ class Playback:
     @property
     def fps(self) -> float:
         """Steps per second at the environment's own speed."""
-        return rate_of(self.env.metadata.get("render_fps")) or float(DEFAULT_FPS)
+        return rate_of(self.env.metadata.get("render_fps")) or self._usual_fps
 
     def advance(self) -> RolloutStep:
         """Take the next step.
@@ -109,7 +109,7 @@ class Playback:
                 rho = agent.noise_correlation
                 return Disturbed(agent.policy, seed, agent.noise, noise_correlation=rho)
             case Variant.PUSH:
-                return Disturbed(agent.policy, seed, pushes=pushes(self.fps))
+                return Disturbed(agent.policy, seed, pushes=pushes(self.fps), fps=self.fps)
         return agent.policy
 
     def _rollout(self, act: Act, log: EpisodeLog | None) -> Iterator[RolloutStep]:

@@ -1,5 +1,6 @@
 """Several agents in the same episode, in lockstep."""
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
@@ -12,7 +13,8 @@ from td3core.playing.step import RolloutStep
 class SideBySide:
     """Episodes from the same first state, of one agent or of several.
 
-    Ended episodes wait for the others.
+    A common step is one of the first agent. An agent that decides more or less often takes as many
+    in the same simulated time. Ended episodes wait for the others.
 
     Raises:
         RequestError: an environment cannot be made.
@@ -38,12 +40,13 @@ class SideBySide:
                 self.playbacks.append(playback)
                 log = None
             made.pop_all()
-        self.step = _together(self.steps)
-        """The latest step, over once all episodes are; reward and return are the first agent's."""
+        self._pace = [playback.fps / self.fps for playback in self.playbacks]
+        self.step = self._together(0)
+        """The common step, over once all episodes are; reward and return are the first agent's."""
 
     @property
     def fps(self) -> float:
-        """Steps per second at the environment's own speed."""
+        """Common steps per second at the environment's own speed."""
         return self.playbacks[0].fps
 
     @property
@@ -52,27 +55,33 @@ class SideBySide:
         return tuple(playback.step for playback in self.playbacks)
 
     def advance(self) -> list[int]:
-        """Take one step in each episode that is not over; return the indices of these."""
+        """Take the common step in each episode that is not over; return the indices of these."""
         if len(self.playbacks) == 1:
             self.step = self.playbacks[0].advance()
             return [0]
-        moving = [at for at, playback in enumerate(self.playbacks) if not playback.step.over]
-        for at in moving:
-            self.playbacks[at].advance()
-        self.step = _together(self.steps)
-        return moving
+        number = self.step.number + 1
+        moved = [at for at in range(len(self.playbacks)) if self._catch_up(at, number)]
+        self.step = self._together(number)
+        return moved
+
+    def _catch_up(self, at: int, number: int) -> bool:
+        """Step an agent up to the simulated time of a common step; return whether it moved."""
+        playback, before = self.playbacks[at], self.playbacks[at].step
+        # Thirds are rounded.
+        own = math.ceil(number * self._pace[at] - 1e-9)
+        while playback.step.number < own and not playback.step.over:
+            playback.advance()
+        return playback.step is not before
 
     def close(self) -> None:
         """Close the environments."""
         for playback in self.playbacks:
             playback.close()
 
-
-def _together(steps: tuple[RolloutStep, ...]) -> RolloutStep:
-    first, *others = steps
-    if not others:
-        return first
-    over = all(step.over for step in steps)
-    ended = over and all(step.terminated for step in steps)
-    number = max(step.number for step in steps)
-    return RolloutStep(number, first.reward, first.total, ended, over and not ended)
+    def _together(self, number: int) -> RolloutStep:
+        first, *others = self.steps
+        if not others:
+            return first
+        over = all(step.over for step in self.steps)
+        ended = over and all(step.terminated for step in self.steps)
+        return RolloutStep(number, first.reward, first.total, ended, over and not ended)

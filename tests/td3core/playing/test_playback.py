@@ -8,7 +8,7 @@ import pytest
 
 from td3core.config import EnvChoice, Tunables
 from td3core.inference.policy import Policy
-from td3core.playing.disturbance import Variant, noise_of
+from td3core.playing.disturbance import Disturbed, Pushes, Variant, noise_of
 from td3core.playing.numbers import EpisodeLog
 from td3core.playing.playback import Agent, Playback
 from td3core.playing.side_by_side import SideBySide
@@ -76,6 +76,31 @@ def test_agents_side_by_side_play_as_alone_and_those_that_are_over_wait(scripted
         *_, alone = playback
     assert one == other == alone
     assert disturbed.total != alone.total
+
+
+def test_agents_that_decide_less_often_keep_to_the_simulated_time_of_the_others() -> None:
+    often = Agent(choice=EnvChoice(STEPS), policy=PAIR)
+    seldom = Agent(choice=EnvChoice(STEPS, '{"action_repeat": 2}'), policy=PAIR)
+    with closing(SideBySide([often, seldom], 3, 0)) as playing:
+        for number in range(1, 6):
+            assert playing.advance() == ([0, 1] if number % 2 else [0])
+            assert [step.number for step in playing.steps] == [number, (number + 1) // 2]
+            assert playing.step.number == number
+    with closing(SideBySide([seldom, often], 3, 0)) as playing:
+        for number in range(1, 6):
+            assert playing.advance() == [0, 1]
+            assert [step.number for step in playing.steps] == [number, 2 * number]
+            assert playing.step.number == number
+
+
+def test_agents_that_decide_less_often_are_pushed_at_the_same_time_as_the_others() -> None:
+    pushes = Pushes(fps=50.0)
+    first = pushes.starts[0]
+    often = Disturbed(lambda obs: obs, 0, pushes=pushes, fps=50.0)
+    seldom = Disturbed(lambda obs: obs, 0, pushes=pushes, fps=25.0)
+    still = np.zeros(1, np.float32)
+    moved = [bool(often(still).any()) for _ in range(2 * first)]
+    assert [bool(seldom(still).any()) for _ in range(first)] == moved[1::2]
 
 
 def test_if_an_agent_cannot_begin_the_environments_of_the_others_are_closed(scripted: Any) -> None:
