@@ -1,8 +1,8 @@
 """Nothing on screen escapes a language: neither its translation nor its length."""
 
+import locale
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -63,7 +63,6 @@ DATA = {
     *("Home", "Left", "Right"),
     # What the tests call their runs and modules.
     *("my", "run", "walker", "note", "name", "seed", "theirs", "py", "td", "cpu", "details"),
-    f"{datetime.now():%b}",
 }
 """Words that stay as they are in every language."""
 QT_OWN = ("qt_", "ScrollLeftButton", "ScrollRightButton")
@@ -264,3 +263,15 @@ def test_qt_speaks_the_language_of_the_window(qapp: QApplication) -> None:
     assert translate_qt(qapp, "en") is None
     assert translate_qt(qapp, "xx") is None
     assert cancel() == "Cancel"
+
+
+def test_the_c_library_does_not_speak_the_language_of_the_system(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    kept = (locale.LC_NUMERIC, locale.LC_TIME, locale.LC_MESSAGES)
+    # As a QApplication does.
+    locale.setlocale(locale.LC_ALL, "")
+    window = build_window(tmp_path / "runs")
+    assert [locale.setlocale(each) for each in kept] == ["C", "C", "C"]
+    window.close()
+    window.deleteLater()
