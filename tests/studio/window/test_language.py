@@ -167,6 +167,10 @@ def words_left(shown: str, known: list[str]) -> set[str]:
         # Short ones only as a whole: "Steps" is a setting, but many a text has this word.
         if " " in each or "-" in each:
             plain = plain.replace(each, "\n").replace(escape(each), "\n")
+    for part in _SPLIT.split(plain):
+        # Elided at its end.
+        if part.endswith("…") and any(each.startswith(part[:-1]) for each in known):
+            plain = plain.replace(part, "\n")
     plain = _PATH.sub("\n", _CUT.sub("\n", plain))
     parts = (part.strip(" ,.:;()·") for part in _SPLIT.split(plain))
     return {word for part in parts if part not in known for word in _WORD.findall(part)} - DATA
