@@ -1,6 +1,7 @@
 """Starts the application: theme, window and crash reporter."""
 
 import gc
+import locale
 import signal
 import sys
 from collections.abc import Sequence
@@ -28,11 +29,14 @@ environments, which are pure Python, block the window for up to 300 ms."""
 
 _LOOK_AGAIN_MS = 100
 
+_NEUTRAL = ("LC_NUMERIC", "LC_TIME", "LC_MESSAGES")
+
 
 def build_window(runs_dir: Path) -> MainWindow:
     """Build the whole window without showing it. Requires a QApplication."""
     app = QApplication.instance()
     assert isinstance(app, QApplication)
+    reset_c_locale()
     settings = QSettings(
         QSettings.Format.IniFormat, QSettings.Scope.UserScope, "td3-studio", "td3-studio"
     )
@@ -45,6 +49,17 @@ def build_window(runs_dir: Path) -> MainWindow:
         storage.failed.connect(tell)
     storage.look()
     return window
+
+
+def reset_c_locale() -> None:
+    """Undo what a QApplication does to the C library: numbers, dates and messages in its language.
+
+    Texts follow the window's language, and C code reads numbers with a decimal point.
+    """
+    for name in _NEUTRAL:
+        # Windows has no messages.
+        if category := getattr(locale, name, None):
+            locale.setlocale(category, "C")
 
 
 def translate_qt(app: QApplication, language: str) -> QTranslator | None:

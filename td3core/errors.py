@@ -1,11 +1,34 @@
 """Errors whose text is for the user, and the wording of errors from other software."""
 
 import difflib
+import errno
+import os
 import traceback
 from collections.abc import Sequence
 from pathlib import PurePath
 
 from td3core.text import Text, Value, one_line
+
+_FILE_REASONS = {
+    errno.ENOENT: Text("No such file or directory"),
+    errno.EACCES: Text("Permission denied"),
+    errno.EPERM: Text("Operation not permitted"),
+    errno.EEXIST: Text("File exists"),
+    errno.EISDIR: Text("Is a directory"),
+    errno.ENOTDIR: Text("Not a directory"),
+    errno.ENOTEMPTY: Text("Directory not empty"),
+    errno.ENAMETOOLONG: Text("File name too long"),
+    errno.ELOOP: Text("Too many levels of symbolic links"),
+    errno.EROFS: Text("Read-only file system"),
+    errno.ENOSPC: Text("No space left on device"),
+    errno.EDQUOT: Text("Disk quota exceeded"),
+    errno.EFBIG: Text("File too large"),
+    errno.EIO: Text("Input/output error"),
+    errno.EBUSY: Text("Device or resource busy"),
+    errno.EMFILE: Text("Too many open files"),
+    errno.ENOMEM: Text("Cannot allocate memory"),
+}
+"""Usual reasons by error number, as the operating system words them in English."""
 
 
 class Interrupt:
@@ -72,8 +95,13 @@ def file_reason(problem: BaseException) -> str | Text:
         return Text("{key} is missing", key=brief(problem))
     if isinstance(problem, UnicodeDecodeError):
         return Text("it is not UTF-8 text")
-    known = problem.strerror if isinstance(problem, OSError) else None
-    return brief(known or reason_of(problem)).rstrip(".")
+    if not isinstance(problem, OSError) or not problem.strerror:
+        return brief(reason_of(problem)).rstrip(".")
+    usual = _FILE_REASONS.get(problem.errno or 0)
+    # Other software may give the number with words of its own.
+    if usual is not None and problem.strerror == os.strerror(problem.errno or 0):
+        return usual
+    return brief(problem.strerror).rstrip(".")
 
 
 def unreadable(path: PurePath, problem: BaseException) -> RequestError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -13,10 +13,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from studio.widgets.forms import resize_within_screen
+from studio.theme.sizes import scaled
+from studio.widgets.forms import room_on
 from td3core.text import Text, tr
 
-_SIZE = (560, 620)
+_HEIGHT = 620
 _ELSEWHERE = (
     (
         Text("In the plots"),
@@ -77,7 +78,6 @@ class ShortcutsDialog(QDialog):
         self.setObjectName("shortcuts_dialog")
         self.setWindowTitle(tr("Keyboard shortcuts"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        resize_within_screen(self, *_SIZE)
         self.table = QTreeWidget()
         self.table.setObjectName("shortcuts_table")
         self.table.setAccessibleName(tr("Keyboard shortcuts"))
@@ -85,7 +85,11 @@ class ShortcutsDialog(QDialog):
         self.table.setColumnCount(2)
         self.table.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
         self.table.setRootIsDecorated(False)
-        self.table.setWordWrap(True)
+        # Lines are never cut: where the screen is too narrow, the table scrolls.
+        self.table.header().setStretchLastSection(False)
+        self.table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.table.setSizeAdjustPolicy(QTreeWidget.SizeAdjustPolicy.AdjustToContents)
+        self.table.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         for heading, rows in ((Text("Everywhere"), tuple(keys)), *_ELSEWHERE):
             group = QTreeWidgetItem(self.table, [str(heading)])
             group.setFirstColumnSpanned(True)
@@ -93,13 +97,14 @@ class ShortcutsDialog(QDialog):
             font.setBold(True)
             group.setFont(0, font)
             for row in rows:
-                texts = [str(part) for part in row]
-                # Elided in a narrow dialog.
-                QTreeWidgetItem(group, texts).setToolTip(1, texts[1])
+                QTreeWidgetItem(group, [str(part) for part in row])
         self.table.expandAll()
-        self.table.resizeColumnToContents(0)
+        for column in range(self.table.columnCount()):
+            self.table.resizeColumnToContents(column)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addWidget(self.table, 1)
         layout.addWidget(buttons)
+        size = QSize(self.sizeHint().width(), scaled(_HEIGHT))
+        self.resize(size.boundedTo(room_on(self.screen())))

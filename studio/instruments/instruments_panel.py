@@ -4,13 +4,14 @@ from functools import partial
 
 from PySide6.QtCore import QSettings, Qt, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QCheckBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QCheckBox, QStackedWidget, QVBoxLayout, QWidget
 
 from studio.instruments.action_bars import ActionInstrument
 from studio.instruments.episode_curves import RewardInstrument, ValueInstrument
 from studio.instruments.instrument import Instrument
 from studio.instruments.observation_chart import ObservationInstrument
 from studio.instruments.sweep import SweepInstrument
+from studio.plots.run.empty_hint import EmptyHint
 from studio.replay.player import Player, PlayerState
 from studio.replay.renderer.protocol import Frame, Loaded
 from studio.theme.theme import Theme
@@ -21,7 +22,9 @@ from td3core.playing.numbers import AgentSpec, EpisodeNumbers, Steps
 from td3core.text import Text
 
 _WAITING = Text("The numbers of an agent appear here when it plays.")
-_UNKNOWN = Text("The numbers of this step are not known.")
+_UNKNOWN = Text("Step not measured")
+"""Short: it stands beside the switches."""
+_EXAMPLE = (0.05, 0.2, 0.33, 0.5, 0.6, 0.78, 0.95)
 
 
 class InstrumentPanel(QWidget):
@@ -54,7 +57,10 @@ class InstrumentPanel(QWidget):
         self.message = ElidedLabel()
         self.message.setObjectName("instruments_message")
         self.message.setProperty("role", "muted")
-        self.message.setText(str(_WAITING))
+        self._cards = QWidget()
+        self.hint = EmptyHint(_EXAMPLE, theme, self)
+        self.hint.setObjectName("instruments_hint")
+        self.hint.say(str(_WAITING))
         self._lay_out()
         self.set_theme(theme)
 
@@ -77,7 +83,8 @@ class InstrumentPanel(QWidget):
         # Narrow enough for a window of 1024 pixels.
         switches.setSpacing(0)
         switches.setStretch(len(self.switches), 1)
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self._cards)
+        self._row.setContentsMargins(0, 0, 0, 0)
         self._row.setSpacing(6)
         for instrument in self.instruments:
             self._row.addWidget(instrument, 1)
@@ -85,7 +92,10 @@ class InstrumentPanel(QWidget):
         layout.setContentsMargins(6, 4, 6, 6)
         layout.setSpacing(4)
         layout.addLayout(switches)
-        layout.addLayout(self._row, 1)
+        self._pages = QStackedWidget()
+        self._pages.addWidget(self.hint)
+        self._pages.addWidget(self._cards)
+        layout.addWidget(self._pages, 1)
 
     def use_player(self, player: Player) -> None:
         """Show the numbers of this player's pictures."""
@@ -105,6 +115,7 @@ class InstrumentPanel(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Use the colours of a theme."""
+        self.hint.set_theme(theme)
         for instrument in self.instruments:
             instrument.set_theme(theme)
 
@@ -156,7 +167,8 @@ class InstrumentPanel(QWidget):
             self._spec, self._numbers, self._place = None, None, None
             for instrument in self.instruments:
                 instrument.clear()
-            self.message.setText(str(_WAITING))
+            self.message.clear()
+            self._pages.setCurrentWidget(self.hint)
 
     # Showing ------------------------------------------------------------------------------------
 
@@ -169,6 +181,8 @@ class InstrumentPanel(QWidget):
             numbers.end(place.latest)
         known = numbers.has(step)
         self.message.setText("" if known or not step else str(_UNKNOWN))
+        if known:
+            self._pages.setCurrentWidget(self._cards)
         for instrument in self.instruments:
             if instrument.isVisible() and known:
                 instrument.show_step(numbers, step)

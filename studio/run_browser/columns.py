@@ -37,6 +37,11 @@ ICONS = {
     DAMAGED: ("help-circle-outline", "bad"),
 }
 
+_MONTHS = (
+    *(Text("Jan"), Text("Feb"), Text("Mar"), Text("Apr"), Text("May"), Text("Jun")),
+    *(Text("Jul"), Text("Aug"), Text("Sep"), Text("Oct"), Text("Nov"), Text("Dec")),
+)
+
 
 class RunColumn(IntEnum):
     """Columns of the table, most important first."""
@@ -235,7 +240,8 @@ def started(created: str, now: datetime | None = None) -> str:
     """Return the local start time of a run, to the minute; the current year is omitted."""
     made = timestamp.local(created)
     if made is not None and made.year == (now or datetime.now()).year:
-        return tr("{made:%b %d %H:%M}", made=made)
+        month = _MONTHS[made.month - 1]
+        return tr("{month} {made:%d %H:%M}", month=month, made=made)
     return timestamp.shown(created)
 
 

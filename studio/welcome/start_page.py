@@ -4,15 +4,17 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QFontMetrics, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from studio.formatting import format_count, format_minutes, format_return, format_state
 from studio.tasks.background_task import BackgroundTask
+from studio.theme.sizes import scaled
 from studio.welcome.start_facts import StartFacts, read_facts
 from studio.widgets.labels import plain_tip, shortened
 from td3core.envs.catalogue import FIRST_ENV
 from td3core.runs.listing import RunSummary
+from td3core.runs.naming import with_env
 from td3core.text import Text, tr
 
 _WATCH = Text("Play a bundled agent in the replay pane")
@@ -20,6 +22,8 @@ _TRAIN = Text("Choose {env_id} with its preset and start", env_id=FIRST_ENV)
 _OPEN = Text("Show the list of runs")
 _CONTINUE = Text("Resume the last run that was stopped or interrupted")
 _RECENT_WIDTH = 260
+_LEAST_WIDTH = 150
+"""Largest and smallest width in pixels of a recent run, with the usual font."""
 _HINT_HEIGHT = 64
 """Height in pixels of the plot's explanation, at its top."""
 _AROUND = 8
@@ -43,7 +47,7 @@ class StartPage(QFrame):
         self._place, self._runs_dir = place, runs_dir
         self._facts = StartFacts()
         self._dismissed = self._aside = self._busy = False
-        self._links: list[QPushButton] = []
+        self._links: dict[QPushButton, RunSummary] = {}
         self._texts: dict[str, str] = {}
         """Full texts of the buttons, before they are elided."""
         self._reader = BackgroundTask("read-recent-runs", self)
@@ -142,16 +146,19 @@ class StartPage(QFrame):
                 steps=format_count(unfinished.steps),
             )
             name, button = unfinished.full_title, self._buttons["continue"]
-            short = shortened(name, _MOST)
+            told = unfinished.name or tr("seed {seed}", seed=unfinished.seed)
+            short = shortened(with_env(unfinished.env, told), _MOST)
             self._set_text("continue", tr("Continue {run}: {done}", run=short, done=done))
             button.setAccessibleName(tr("Continue {run}: {done}", run=name, done=done))
             button.setToolTip(plain_tip(f"{_CONTINUE}:\n{name}"))
         for link in self._links:
             self._list.removeWidget(link)
             link.deleteLater()
-        self._links = [self._make_link(run) for run in facts.recent]
+        self._links = {self._make_link(run): run for run in facts.recent}
         for place, link in enumerate(self._links, start=1):
             self._list.insertWidget(place, link)
+            # Otherwise only the event loop shows it, and until then it has no size.
+            link.show()
         self._arrange()
 
     def _set_text(self, name: str, text: str) -> None:
@@ -160,9 +167,7 @@ class StartPage(QFrame):
         self._buttons[name].setAccessibleName(text)
 
     def _make_link(self, run: RunSummary) -> QPushButton:
-        best = format_return(run.best_eval_return)
-        best = tr("best {mean}", mean=best) if best else ""
-        text = " · ".join(filter(None, (run.full_title, best)))
+        text = " · ".join(filter(None, (run.full_title, _best(run))))
         link = QPushButton()
         link.setObjectName("start_recent_button")
         link.setProperty("role", "link")
@@ -171,9 +176,6 @@ class StartPage(QFrame):
         tip = tr("{run}\nFolder: {folder}", run=title, folder=run.run.name)
         link.setToolTip(plain_tip(tip))
         link.setCursor(Qt.CursorShape.PointingHandCursor)
-        mode = Qt.TextElideMode.ElideMiddle
-        shown = link.fontMetrics().elidedText(text, mode, _RECENT_WIDTH)
-        link.setText(shown.replace("&", "&&"))
         link.clicked.connect(partial(self.open_requested.emit, run.run))
         return link
 
@@ -201,7 +203,12 @@ class StartPage(QFrame):
         self._recent.setVisible(bool(self._links))
         for name, text in self._texts.items():
             self._buttons[name].setText(text.replace("&", "&&"))
-        if self._links and self._needed().width() > room.width():
+        if self._links:
+            widest = self._write_links(scaled(_RECENT_WIDTH))
+            excess = self._needed().width() - room.width()
+            if excess > 0:
+                self._write_links(max(widest - excess, scaled(_LEAST_WIDTH)))
+        if self._needed().width() > room.width():
             self._recent.hide()
         offered = [
             button
@@ -222,6 +229,17 @@ class StartPage(QFrame):
         place = QRect(QPoint(), self._needed())
         place.moveCenter(room.adjusted(0, _HINT_HEIGHT, 0, 0).center())
         self.setGeometry(place)
+
+    def _write_links(self, most: int) -> int:
+        """Write the recent runs in lines of at most ``most`` pixels; return the widest line's."""
+        widest = 0
+        for link, run in self._links.items():
+            link.ensurePolished()
+            metrics = link.fontMetrics()
+            lines = _two_lines(run, metrics, most)
+            link.setText("\n".join(lines).replace("&", "&&"))
+            widest = max(widest, *map(metrics.horizontalAdvance, lines))
+        return widest
 
     def _cut_texts(self, excess: int) -> None:
         """Shorten the longest texts by this many pixels, if there is too little room."""
@@ -246,5 +264,25 @@ class StartPage(QFrame):
         for button in self.findChildren(QPushButton):
             # Before it is styled, its size hint is too small.
             button.ensurePolished()
+        self._list.activate()
         layout.activate()
         return self.sizeHint()
+
+
+def _best(run: RunSummary) -> str:
+    best = format_return(run.best_eval_return)
+    return tr("best {mean}", mean=best) if best else ""
+
+
+def _two_lines(run: RunSummary, metrics: QFontMetrics, width: int) -> list[str]:
+    """Return what distinguishes a run, and its environment, cut to ``width`` pixels.
+
+    The seed and the best return stay whole.
+    """
+    modes = Qt.TextElideMode
+    # Names differ at both ends; a description begins with the seed and ends with settings.
+    mode = modes.ElideMiddle if run.name else modes.ElideRight
+    best = f" · {_best(run)}" if _best(run) else ""
+    room = width - metrics.horizontalAdvance(best)
+    env = metrics.elidedText(run.env, modes.ElideMiddle, room)
+    return [metrics.elidedText(run.title, mode, width), f"{env}{best}"]

@@ -1,6 +1,8 @@
 """Messages keep their parts, wherever they go."""
 
 import copy
+import errno
+import os
 import pickle
 from pathlib import Path
 from typing import Any
@@ -26,6 +28,7 @@ from td3core.errors import (
 )
 from td3core.protocol.control import Control
 from td3core.text import Text
+from tests.support.stretched import OPEN
 
 TEMPLATE = "{name} cannot be {value:g}; it must be {allowed}."
 ALLOWED = Text("a number from {low:g} to {high:g}", low=0.0, high=1.0)
@@ -100,17 +103,24 @@ def test_a_key_that_a_file_lacks_is_said_to_be_missing() -> None:
 @pytest.mark.parametrize(
     ("problem", "reason"),
     [
-        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError(28, os.strerror(28)), Text("No space left on device")),
+        (OSError(28, "The disk of the film is full."), "The disk of the film is full"),
         (OSError("the picture could not be written."), "the picture could not be written"),
         (OSError(), "OSError"),
     ],
 )
 def test_why_a_file_cannot_be_written_is_said_in_words_also_without_a_number(
-    problem: OSError, reason: str
+    problem: OSError, reason: str | Text
 ) -> None:
     said = unwritable(Path("plots/a.png"), problem).message
     assert said.values == {"path": str(Path("plots/a.png")), "reason": reason}
     assert str(said).endswith(f"a.png cannot be written: {reason}.")
+
+
+@pytest.mark.parametrize("name", ["ENOENT", "EACCES", "ENOSPC", "EROFS", "EISDIR", "EEXIST"])
+def test_a_usual_reason_of_the_operating_system_is_translated(stretched: None, name: str) -> None:
+    number = getattr(errno, name)
+    assert str(file_reason(OSError(number, os.strerror(number)))).startswith(OPEN)
 
 
 def test_a_file_that_is_not_utf_8_is_said_to_be_no_text() -> None:

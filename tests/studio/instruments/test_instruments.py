@@ -185,6 +185,19 @@ def assert_taken(actions: Instrument, expected: NDArray[np.floating[Any]]) -> No
     assert [each.partition(" ")[2] for each in said] == words
 
 
+def test_before_an_agent_plays_the_panel_says_in_whole_what_will_appear(
+    panel: InstrumentPanel,
+) -> None:
+    panel.resize(500, 220)
+    panel.show()
+    said = panel.hint.label
+    assert said.text() == "The numbers of an agent appear here when it plays."
+    assert panel.hint.isVisible()
+    assert panel.hint.rect().contains(said.geometry())
+    assert said.height() >= said.heightForWidth(said.width())
+    assert panel.message.text() == ""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"normalize_observations": True, "twin_critics": False}])
 def test_the_instruments_show_what_an_independent_rollout_comes_to(
@@ -211,6 +224,7 @@ def test_the_instruments_show_what_an_independent_rollout_comes_to(
     panel.show()
     qtbot.waitUntil(lambda: panel.numbers is not None and panel.numbers.last == 7, timeout=WAIT_MS)
     reward, value, actions, observations, sweep = panel.instruments
+    assert (panel.hint.isVisible(), reward.isVisible()) == (False, True)
     assert value.accessibleDescription().endswith(", obtained at the end")
     # So fast that most pictures are skipped.
     player.reduce_rate(True)

@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from studio.theme.sizes import scaled
 from studio.welcome.start_facts import read_facts
 from studio.welcome.start_page import StartPage
 from td3core.config.presets import preset_for
@@ -63,6 +65,39 @@ def test_it_offers_the_latest_runs_and_the_last_one_that_can_go_on(
     place.resize(300, 120)
     assert page.geometry() == place.rect()
     page.stop()
+
+
+@pytest.mark.parametrize("points", [9, 14])
+def test_recent_runs_show_seed_environment_and_best_whole_at_any_font(
+    qtbot: QtBot, place: QWidget, tmp_path: Path, qapp: QApplication, points: int
+) -> None:
+    before = qapp.font()
+    font = QFont(before)
+    font.setPointSizeF(points)
+    qapp.setFont(font)
+    runs = tmp_path / "runs"
+    settings = {"gamma": 0.97, "batch_size": 64, "learning_starts": 500}
+    make_run(runs, seed=123, reached=600, stopped="user", **settings).last.touch()
+    page = StartPage(place, runs)
+    place.resize(scaled(520), scaled(370))
+    read(qtbot, page)
+    (link,) = page.findChildren(QPushButton, "start_recent_button")
+    best = link.accessibleName().rpartition(" · ")[-1]
+    try:
+        for width in (640, 540):
+            place.resize(scaled(width), scaled(370))
+            first, second = link.text().split("\n")
+            assert link.isVisible()
+            assert link.width() >= link.sizeHint().width()
+            assert first.startswith("seed 123 · ")
+            assert first.endswith("…")
+            assert second == f"Pendulum-v1 · {best}"
+    finally:
+        qapp.setFont(before)
+        page.stop()
+    # The button to continue tells the same run by its seed.
+    button = page.findChild(QPushButton, "start_continue_button")
+    assert button.text() == "Continue Pendulum-v1 · seed 123: 600 of 1,000"
 
 
 def test_it_makes_way_for_a_run_that_starts_and_comes_back_if_none_does(

@@ -35,6 +35,7 @@ from td3core.runs.metadata import RunLabel, write_label
 from td3core.runs.naming import description_of, with_env
 from tests.studio.fake_runs import make_run
 from tests.studio.run_browser.runs_list import read_again
+from tests.support.stretched import OPEN
 
 pytestmark = pytest.mark.shared_window
 
@@ -370,6 +371,12 @@ def test_the_year_is_told_of_runs_of_other_years() -> None:
     assert started("2026-01-03T10:00:00", now) == "Jan 03 10:00"
     assert started("2025-01-03T10:00:00", now) == "2025-01-03 10:00"
     assert started("yesterday", now) == "yesterday"
+
+
+def test_the_month_of_a_start_is_in_the_language_of_the_window(stretched: None) -> None:
+    told = started("2026-10-03T10:00:00", datetime(2026, 11, 1))
+    assert told.startswith(f"{OPEN}Oct")
+    assert told.endswith(" 03 10:00")
 
 
 def test_the_detail_is_drawn_below_the_name(qtbot, browser, runs_dir) -> None:

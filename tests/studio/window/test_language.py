@@ -1,8 +1,8 @@
 """Nothing on screen escapes a language: neither its translation nor its length."""
 
+import locale
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -63,7 +63,6 @@ DATA = {
     *("Home", "Left", "Right"),
     # What the tests call their runs and modules.
     *("my", "run", "walker", "note", "name", "seed", "theirs", "py", "td", "cpu", "details"),
-    f"{datetime.now():%b}",
 }
 """Words that stay as they are in every language."""
 QT_OWN = ("qt_", "ScrollLeftButton", "ScrollRightButton")
@@ -168,6 +167,10 @@ def words_left(shown: str, known: list[str]) -> set[str]:
         # Short ones only as a whole: "Steps" is a setting, but many a text has this word.
         if " " in each or "-" in each:
             plain = plain.replace(each, "\n").replace(escape(each), "\n")
+    for part in _SPLIT.split(plain):
+        # Elided at its end.
+        if part.endswith("…") and any(each.startswith(part[:-1]) for each in known):
+            plain = plain.replace(part, "\n")
     plain = _PATH.sub("\n", _CUT.sub("\n", plain))
     parts = (part.strip(" ,.:;()·") for part in _SPLIT.split(plain))
     return {word for part in parts if part not in known for word in _WORD.findall(part)} - DATA
@@ -264,3 +267,15 @@ def test_qt_speaks_the_language_of_the_window(qapp: QApplication) -> None:
     assert translate_qt(qapp, "en") is None
     assert translate_qt(qapp, "xx") is None
     assert cancel() == "Cancel"
+
+
+def test_the_c_library_does_not_speak_the_language_of_the_system(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    kept = (locale.LC_NUMERIC, locale.LC_TIME, locale.LC_MESSAGES)
+    # As a QApplication does.
+    locale.setlocale(locale.LC_ALL, "")
+    window = build_window(tmp_path / "runs")
+    assert [locale.setlocale(each) for each in kept] == ["C", "C", "C"]
+    window.close()
+    window.deleteLater()
