@@ -150,7 +150,7 @@ class GrowthFilmDialog(_FilmDialog):
         self.episodes = self.add_episodes(tr("Episodes each"), tr("Episodes of each checkpoint"))
         self.seed = self.add_seed(seed, tr("Every checkpoint begins with the same state"))
         tip = tr("Maximum film time per checkpoint, in seconds; 0 for whole episodes")
-        label, zero = tr("Most seconds each"), tr("Whole episodes")
+        label, zero = tr("Most seconds each"), Text("Whole episodes")
         self.seconds = self.add_number("most", label, 0, _MOST_SECONDS, 0, tip, zero)
 
     def words(self) -> tuple[list[str], Path | None] | None:

@@ -24,7 +24,7 @@ from td3core.config.spec import (
     type_words_of,
 )
 from td3core.config.tunables import Tunables
-from td3core.config.value_text import plain_value
+from td3core.config.value_text import value_words
 from td3core.errors import RequestError, unknown_name
 from td3core.text import NO_TEXT, SettingName, Text
 
@@ -279,7 +279,7 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
         raise RequestError(
             "{name} must be {value} with algorithm {algorithm}.",
             name=SettingName(name),
-            value=plain_value(value),
+            value=value_words(value),
             algorithm=config.algorithm,
         )
     if config.env_processes > config.num_envs:

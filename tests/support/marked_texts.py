@@ -42,7 +42,10 @@ SHOWN: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("log", "Table", "add_row"), (0, 1, 2, 3, 4)),
 }
 """Arguments that are shown, by the function that takes them."""
-SHOWN_KEYWORDS = {"title", "text", "tip", "help", "label", "empty", "about", "caption", "unit"}
+SHOWN_KEYWORDS = {
+    *("title", "text", "tip", "help", "label", "empty", "about", "caption", "unit", "zero"),
+    *("lowest",),
+}
 NOT_SHOWN = {
     *("setObjectName", "setProperty", "setStyleSheet", "getattr", "hasattr", "TypeVar", "cast"),
 }
