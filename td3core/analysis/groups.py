@@ -168,7 +168,11 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
             )
         if name not in known:
             others = [other for other in known if other != "seed"]
-            raise unknown_name("setting to group by", name, [BY_SETTINGS, BY_RUN, *others])
+            raise unknown_name(
+                "There is no setting to group by called {name}.",
+                name,
+                [BY_SETTINGS, BY_RUN, *others],
+            )
     return lambda run: tuple(settings_of(run)[name] for name in by)
 
 

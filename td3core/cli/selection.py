@@ -80,7 +80,7 @@ def checked_metric(text: str) -> str:
     from td3core.analysis.results import METRICS, is_info
 
     if text not in METRICS and not is_info(text):
-        raise unknown_name("metric", text, (*METRICS, "info.NAME"))
+        raise unknown_name("There is no metric called {name}.", text, (*METRICS, "info.NAME"))
     return text
 
 
@@ -115,7 +115,7 @@ def new_names(
         found = [(at, each) for at in places if (each := _groups_called(text[:at], groups))]
         if not found:
             known = [repr(group.name) for group in groups]
-            raise unknown_name("group", text[: places[0]], known)
+            raise unknown_name("There is no group called {name}.", text[: places[0]], known)
         at, matching = found[0]
         if len(matching) > 1:
             raise RequestError(

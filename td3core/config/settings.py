@@ -194,7 +194,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     final = values.pop(LR_FINAL, None)
     for name in values:
         if name not in known:
-            raise unknown_name("setting", name, list(known))
+            raise unknown_name("There is no setting called {name}.", name, list(known))
     if "env" not in values:
         raise RequestError(
             "{key} is missing; name a Gymnasium environment such as Pendulum-v1.",
@@ -334,7 +334,7 @@ def parse_value(name: str, text: str) -> Any:
     if name == LR_FINAL:
         return parse_text(_LR_FINAL_FIELD, text)
     if name not in _all_fields():
-        raise unknown_name("setting", name, list(_all_fields()))
+        raise unknown_name("There is no setting called {name}.", name, list(_all_fields()))
     item = _all_fields()[name]
     if name in _names(Tunables) and piecewise.is_schedule(item, text):
         return piecewise.parse(item, text).text

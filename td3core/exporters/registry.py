@@ -202,5 +202,5 @@ def find_exporter(target: Path, name: str | None = None) -> Exporter[Path]:
         return with_suffix_of(target, EXPORTERS)
     known = {exporter.name: exporter for exporter in EXPORTERS}
     if name not in known:
-        raise unknown_name("format", name, list(known))
+        raise unknown_name("There is no format called {name}.", name, list(known))
     return known[name]
