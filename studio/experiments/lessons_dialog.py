@@ -90,7 +90,7 @@ class LessonsDialog(QDialog):
 def _page(lesson: Lesson) -> str:
     """Return a lesson as Markdown."""
     seeds = Text.counted("{n} seed each", "{n} seeds each", n=len(lesson.seeds))
-    arms = "\n".join(f"- {arm.name}" for arm in lesson.arms)
+    arms = "\n".join(f"- {arm.title}" for arm in lesson.arms)
     parts = [f"## {lesson.title}", f"**{lesson.question}**", str(lesson.text)]
     parts += [f"### {_ARMS} ({seeds})", arms, f"### {_LOOK}", str(lesson.look)]
     if lesson.seen:
