@@ -79,7 +79,10 @@ class LessonsDialog(QDialog):
         self.view.setMarkdown(_page(lesson))
         runs = len(lesson.arms) * len(lesson.seeds)
         steps = format_count(lesson.steps // runs)
-        self._cost.setText(tr("{runs} runs of {steps} steps", runs=runs, steps=steps))
+        cost = Text.counted(
+            "{n} run of {steps} steps", "{n} runs of {steps} steps", n=runs, steps=steps
+        )
+        self._cost.setText(str(cost))
 
     @Slot()
     def _ask_for_it(self) -> None:

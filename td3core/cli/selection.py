@@ -10,7 +10,7 @@ import typer
 
 from td3core.cli.paths import runs_folder
 from td3core.errors import RequestError, unknown_name
-from td3core.text import marked
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.analysis.groups import ComparedGroup
@@ -153,9 +153,12 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
     paths = distinct(path for text in selections for path in _chosen(text, runs_dir))
     if len(paths) > MOST_RUNS:
         raise RequestError(
-            "{count} runs are too many to compare; choose at most {most}.",
-            count=len(paths),
-            most=MOST_RUNS,
+            Text.counted(
+                "{n} run is too many to compare; choose at most {most}.",
+                "{n} runs are too many to compare; choose at most {most}.",
+                n=len(paths),
+                most=MOST_RUNS,
+            )
         )
     return paths
 

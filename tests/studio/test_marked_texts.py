@@ -144,6 +144,7 @@ def test_every_exception_is_needed(root: Path, allowed: dict[tuple[str, str], st
         ("raise unknown_name(kind, name, known)", True),
         ('raise unknown_name("There is no preset called {name}.", name, known)', False),
         ('raise unknown_name("No {name} in {where}.", name, known, where=where)', False),
+        ('raise RequestError(Text.counted("{n} run.", "{n} runs.", n=2))', False),
         ("raise RequestError(problem.message)", False),
         ("raise RequestError(template, **values)", False),
         ('raise ValueError(f"{name} is odd.")', False),

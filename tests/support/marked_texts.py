@@ -121,6 +121,12 @@ def template_fault(call: ast.Call) -> str:
     for template in templates:
         if name not in MAKERS | LOOK_UPS and isinstance(template, _PASSED_ON):
             return ""
+        if (
+            name not in MAKERS | LOOK_UPS
+            and isinstance(template, ast.Call)
+            and makes_text(template)
+        ):
+            return ""
         if not (isinstance(template, ast.Constant) and isinstance(template.value, str)):
             return f"no literal template: {ast.unparse(template)}"
         wanted = fields_of(template.value) if given else set()

@@ -103,9 +103,12 @@ def _spec(found: Mapping[str, Any], default_name: str) -> SweepSpec:
     space = {name: _dimension(name, each) for name, each in _table(found, "space").items()}
     if not space or len(space) > _MOST_DIMENSIONS:
         raise RequestError(
-            "space has {count} settings; it must have 1 to {most}.",
-            count=len(space),
-            most=_MOST_DIMENSIONS,
+            Text.counted(
+                "space has {n} setting; it must have 1 to {most}.",
+                "space has {n} settings; it must have 1 to {most}.",
+                n=len(space),
+                most=_MOST_DIMENSIONS,
+            )
         )
     settings = _table(found, "settings")
     _check_names(settings, space)

@@ -128,10 +128,13 @@ def all_settings(found: Material) -> Section:
     blocks: tuple[Block, ...] = (DataTable(columns=columns, rows=rows),)
     if len(found.comparison.groups) > len(groups):
         found.missing.append(
-            tr(
-                "Settings of {left} groups: the table has the first {most}.",
-                left=len(found.comparison.groups) - len(groups),
-                most=_MOST_COLUMNS,
+            str(
+                Text.counted(
+                    "Settings of {n} group: the table has the first {most}.",
+                    "Settings of {n} groups: the table has the first {most}.",
+                    n=len(found.comparison.groups) - len(groups),
+                    most=_MOST_COLUMNS,
+                )
             )
         )
     for run in found.runs.values():

@@ -436,7 +436,7 @@ def test_runs_without_evaluations_are_left_out_and_named(runs_dir: Path) -> None
     # A training run may still get one.
     training = replace(runs[1], live=True)
     notes = [str(note) for note in compare([runs[0], training]).notes]
-    assert "1 of 2 runs of TD3 have no results yet." in notes
+    assert "1 of 2 runs of TD3 has no results yet." in notes
     assert not any("left out" in note for note in notes)
 
 
