@@ -18,6 +18,7 @@ from td3core.config.value_text import format_duration as format_duration
 from td3core.config.value_text import format_share as format_share
 from td3core.config.value_text import plain_minus as plain_minus
 from td3core.config.value_text import plain_return, value_words, with_letter
+from td3core.config.value_text import typed as typed
 from td3core.config.value_text import typographic as typographic
 from td3core.protocol import wording
 from td3core.protocol.run_status import RunStatus

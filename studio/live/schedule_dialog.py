@@ -3,13 +3,13 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QWidget
 
+from studio.formatting import typed
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import MANUAL
 from studio.widgets.forms import make_dialog_column
 from studio.widgets.labels import plain_label
 from studio.widgets.setting_names import in_labels
 from td3core.config import Spec, Tunables, given, schedule_of, with_values
-from td3core.config.value_text import typed
 from td3core.errors import RequestError
 from td3core.text import tr
 
