@@ -84,7 +84,7 @@ def described_by_core(window: MainWindow) -> set[str]:
         found += [rule.title, rule.reason, *(each.advice for each in remedies)]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
     for each in EXPORTERS:
-        found += [each.about, *each.suffixes]
+        found += [each.about, ", ".join(each.suffixes).lstrip(".")]
     found += [wording.FINAL_ABOUT, wording.BEST_ABOUT, wording.INTERVAL_ABOUT]
     found.append(wording.DEVIATION_ABOUT)
     found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT]
