@@ -17,7 +17,8 @@ from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import format_duration as format_duration
 from td3core.config.value_text import format_share as format_share
 from td3core.config.value_text import plain_minus as plain_minus
-from td3core.config.value_text import plain_return, plain_value, with_letter
+from td3core.config.value_text import plain_return, value_words, with_letter
+from td3core.config.value_text import typed as typed
 from td3core.config.value_text import typographic as typographic
 from td3core.protocol import wording
 from td3core.protocol.run_status import RunStatus
@@ -79,7 +80,7 @@ def format_return(value: float | None, spread: float | None = None) -> str:
 
 def format_value(value: Any) -> str:
     """Format the value of a setting: on, −0.005, 300,000, relu, 64, 64. A text stays as it is."""
-    text = plain_value(value)
+    text = str(value_words(value))
     return text if isinstance(value, str) else typographic(text)
 
 
@@ -87,7 +88,7 @@ def format_setting(spec: Spec, value: Any) -> str:
     """Format the value of a known setting, which may have a word for zero or for no limit."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         if value == 0 and spec.zero:
-            return spec.zero
+            return str(spec.zero)
         if value <= spec.low and spec.lowest:
-            return spec.lowest
+            return str(spec.lowest)
     return format_value(value)

@@ -163,29 +163,23 @@ def traceback_of(problem: BaseException) -> str:
     return "".join(traceback.format_exception(blamed)) if blamed else ""
 
 
-def unknown_name(kind: str, name: object, known: Sequence[str]) -> RequestError:
+def unknown_name(
+    template: str, /, name: object, known: Sequence[str], **values: Value
+) -> RequestError:
     """Return the error for a name that does not exist, with the most similar ones that do.
 
     Args:
-        kind: What the name should stand for, such as "preset".
+        template: A sentence about the ``name``, such as "There is no preset called {name}."
         name: The given value; not necessarily text.
         known: All valid names.
+        values: The other values of the template.
     """
     near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
-    values = {"kind": kind, "name": brief(repr(str(name)))}
     if not near:
-        names = ", ".join(known)
-        return RequestError(
-            "There is no {kind} called {name}. Known: {names}.", names=names, **values
-        )
-    if len(near) == 1:
-        return RequestError(
-            "There is no {kind} called {name}. Did you mean {suggestion}?",
-            suggestion=near[0],
-            **values,
-        )
-    return RequestError(
-        "There is no {kind} called {name}. Did you mean one of these: {suggestions}?",
-        suggestions=", ".join(near),
-        **values,
-    )
+        hint = Text("Known: {names}.", names=", ".join(known))
+    elif len(near) == 1:
+        hint = Text("Did you mean {suggestion}?", suggestion=near[0])
+    else:
+        hint = Text("Did you mean one of these: {suggestions}?", suggestions=", ".join(near))
+    sentence = Text(template, name=brief(repr(str(name))), **values)
+    return RequestError("{sentence} {hint}", sentence=sentence, hint=hint)

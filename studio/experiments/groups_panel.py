@@ -30,7 +30,7 @@ from studio.widgets.labels import ElidedLabel, plain_tip
 from studio.widgets.sight import Sight
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.steering import Verb
-from td3core.text import Text, tr
+from td3core.text import Text, tr, translated
 
 _NO_GROUP = Text("Enter several seeds in Setup, such as 5 or 0-4,7, and press Train.")
 _NO_QUEUE = Text("“Train next” adds the run in Setup.")
@@ -206,8 +206,8 @@ class ManyRunsPanel(QWidget):
     def _on_group_started(self) -> None:
         self._groups.clear()
         for record in self.session.records:
-            name = record.group.name
-            self._groups.addItem(f"{record.variant} · {name}" if record.variant else name, record)
+            parts = (translated(record.variant), record.group.name)
+            self._groups.addItem(" · ".join(filter(None, parts)), record)
         self._groups.setCurrentIndex(self._groups.count() - 1)
         self._on_group_chosen()
 

@@ -79,7 +79,10 @@ class LessonsDialog(QDialog):
         self.view.setMarkdown(_page(lesson))
         runs = len(lesson.arms) * len(lesson.seeds)
         steps = format_count(lesson.steps // runs)
-        self._cost.setText(tr("{runs} runs of {steps} steps", runs=runs, steps=steps))
+        cost = Text.counted(
+            "{n} run of {steps} steps", "{n} runs of {steps} steps", n=runs, steps=steps
+        )
+        self._cost.setText(str(cost))
 
     @Slot()
     def _ask_for_it(self) -> None:
@@ -90,7 +93,7 @@ class LessonsDialog(QDialog):
 def _page(lesson: Lesson) -> str:
     """Return a lesson as Markdown."""
     seeds = Text.counted("{n} seed each", "{n} seeds each", n=len(lesson.seeds))
-    arms = "\n".join(f"- {arm.name}" for arm in lesson.arms)
+    arms = "\n".join(f"- {arm.title}" for arm in lesson.arms)
     parts = [f"## {lesson.title}", f"**{lesson.question}**", str(lesson.text)]
     parts += [f"### {_ARMS} ({seeds})", arms, f"### {_LOOK}", str(lesson.look)]
     if lesson.seen:

@@ -22,7 +22,7 @@ from td3core.errors import RequestError, file_reason
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import DAMAGE, exists, read_text, require_own
-from td3core.text import Text, one_line, tr
+from td3core.text import Text, one_line, tr, translated
 
 NAME = "queue.json"
 LOCK = "queue.lock"
@@ -54,7 +54,7 @@ class QueuedRun:
         preset = "" if self.config.preset == self.config.env else self.config.preset
         steps = tr("{steps} steps", steps=format_count(self.config.steps))
         # The most distinguishing parts first, because the list is narrow.
-        parts = (self.variant, preset, str(self._which()), steps)
+        parts = (translated(self.variant), preset, str(self._which()), steps)
         return one_line(" · ".join(part for part in parts if part))
 
     def _which(self) -> Text:

@@ -94,10 +94,13 @@ class PairedTestDialog(QDialog):
     @Slot()
     def _show_cost(self) -> None:
         steps, pairs = self.steps.value(), self.pairs.value()
-        values = {"runs": 2 * pairs, "steps": format_count(steps)}
-        if self._steps_per_s is None:
-            self.cost.setText(tr("{runs} runs of {steps} steps", **values))
-        else:
+        cost = Text.counted(
+            "{n} run of {steps} steps",
+            "{n} runs of {steps} steps",
+            n=2 * pairs,
+            steps=format_count(steps),
+        )
+        if self._steps_per_s is not None:
             duration = format_minutes(duration_s(steps, pairs, self._steps_per_s, self._free_cores))
-            text = tr("{runs} runs of {steps} steps: {duration}", duration=duration, **values)
-            self.cost.setText(text)
+            cost = Text("{cost}: {duration}", cost=cost, duration=duration)
+        self.cost.setText(str(cost))

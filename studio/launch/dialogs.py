@@ -182,9 +182,10 @@ class RepeatDialog(_Question):
             first=format_count(first),
         )
         if first != last:
-            repeated = Text(
-                "repeats its {count} live changes from step {first} to {last}",
-                count=len(changes),
+            repeated = Text.counted(
+                "repeats its live change from step {first} to {last}",
+                "repeats its {n} live changes from step {first} to {last}",
+                n=len(changes),
                 first=format_count(first),
                 last=format_count(last),
             )

@@ -3,7 +3,7 @@
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLineEdit, QWidget
 
-from studio.formatting import format_setting
+from studio.formatting import typed
 from studio.live.schedule_curve import ScheduleCurve
 from studio.widgets.controls import MANUAL
 from studio.widgets.forms import make_dialog_column
@@ -39,9 +39,7 @@ class ScheduleDialog(QDialog):
         self.text.setObjectName("schedule_text")
         self.text.setAccessibleName(tr("Points of the schedule"))
         followed = given(tunables, name)
-        self.text.setText(
-            followed if isinstance(followed, str) else f"{format_setting(spec, followed)}@0"
-        )
+        self.text.setText(followed if isinstance(followed, str) else _constant(spec, followed))
         self._curve = ScheduleCurve(spec)
         self._problem = plain_label("")
         self._problem.setObjectName("schedule_problem")
@@ -73,3 +71,9 @@ class ScheduleDialog(QDialog):
         self._curve.show_schedule(schedule, self._step, self._steps)
         ok = self._buttons.button(QDialogButtonBox.StandardButton.Ok)
         ok.setEnabled(schedule is not None)
+
+
+def _constant(spec: Spec, value: float) -> str:
+    """Return the schedule of one value, as it is typed: without separators or translated words."""
+    unlimited = spec.lowest and value <= spec.low
+    return f"{spec.lowest.english if unlimited else typed(value)}@0"

@@ -204,7 +204,7 @@ def about(row: RunRow, parent: str = "") -> str:
     parts += [_html(text) for text in (found.note, str(found.message)) if text]
     preset = "" if found.preset == found.env else found.preset or tr("TD3 defaults")
     if found.changed:
-        parts.append(tr("Changed: {settings}", settings=_html(found.changed)))
+        parts.append(tr("Changed: {settings}", settings=_html(str(found.changed))))
     parts.append(live_changes_of(row))
     seed = tr("seed {seed}", seed=found.seed)
     facts = (_html(preset), seed, format_duration(found.wall_s))

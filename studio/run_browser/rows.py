@@ -20,7 +20,7 @@ from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import DAMAGE, read_text
 from td3core.text import from_plain, plain
 
-SCHEMA = 4
+SCHEMA = 5
 LEAST_RUNS = 200
 """Shorter lists are not cached: they are read in a moment."""
 _MOST_BYTES = 256 * 2**20
@@ -93,8 +93,8 @@ def _file(folder: Path) -> Path:
 
 def _values(row: RunRow) -> dict[str, Any]:
     assert row.summary is not None
-    message = plain(row.summary.message)
-    summary = asdict(row.summary) | {"run": row.path.name, "message": message}
+    texts = {"message": plain(row.summary.message), "changed": plain(row.summary.changed)}
+    summary = asdict(row.summary) | {"run": row.path.name} | texts
     return {"stamp": row.stamp, "summary": summary}
 
 
@@ -112,5 +112,6 @@ def _row(folder: Path, values: dict[str, Any]) -> RunRow:
         "state": RunStatus(summary["state"]),
         "parent": Parent(**parent) if parent else None,
         "message": from_plain(summary["message"]),
+        "changed": from_plain(summary["changed"]),
     }
     return RunRow(path=path, stamp=tuple(values["stamp"]), summary=RunSummary(**summary))

@@ -7,7 +7,7 @@ from studio.session.controller import SessionState
 from td3core.experiments.groups.group import Group
 from td3core.experiments.groups.seed_status import SeedState, SeedStatus
 from td3core.protocol.events import Phase
-from td3core.text import tr
+from td3core.text import Text, tr
 
 
 @dataclass(slots=True, eq=False)
@@ -70,7 +70,14 @@ class GroupRecord:
         parts = [
             tr("group {name}", name=self.group.name),
             format_share(self.share),
-            tr("{over} of {count} runs finished", over=over, count=len(statuses)),
+            str(
+                Text.counted(
+                    "{over} of {n} run finished",
+                    "{over} of {n} runs finished",
+                    n=len(statuses),
+                    over=over,
+                )
+            ),
         ]
         training = [s for s in statuses if s.state is SeedState.TRAINING]
         if self.state is SessionState.RUNNING:

@@ -60,9 +60,15 @@ def describe_env(
     if not max_episode_steps:
         length = Text("no time limit")
     elif action_repeat == 1:
-        length = Text("{steps} steps", steps=steps)
+        length = Text.counted("{steps} step", "{steps} steps", n=max_episode_steps, steps=steps)
     else:
-        length = Text("{steps} steps of {n} frames", steps=steps, n=action_repeat)
+        length = Text.counted(
+            "{steps} step of {frames} frames",
+            "{steps} steps of {frames} frames",
+            n=max_episode_steps,
+            steps=steps,
+            frames=action_repeat,
+        )
     parts = [
         Text.counted("{n} observation", "{n} observations", n=obs_dim),
         Text.counted("{n} action", "{n} actions", n=act_dim),

@@ -51,13 +51,15 @@ class _FilmDialog(TaskDialog):
 
     def show_answer(self, found: dict[str, Any]) -> None:
         """Show the file written."""
-        about = tr(
+        about = Text.counted(
+            "{seconds:.1f} s, {frames} frame, {size} pixels",
             "{seconds:.1f} s, {frames} frames, {size} pixels",
+            n=found["frames"],
             seconds=found["duration_s"],
             frames=format_count(found["frames"]),
             size=f"{found['width']}×{found['height']}",
         )
-        self.show_written(about)
+        self.show_written(str(about))
 
 
 class AgentFilmDialog(_FilmDialog):
@@ -111,8 +113,12 @@ class ComparisonFilmDialog(_FilmDialog):
             columns: Pictures per row.
             parent: The window.
         """
-        about = tr("Films {count} agents side by side, in the background.", count=len(compared))
-        super().__init__("compare_film", tr("Record film"), about, "comparison.mp4", parent)
+        about = Text.counted(
+            "Films {n} agent in the background.",
+            "Films {n} agents side by side, in the background.",
+            n=len(compared),
+        )
+        super().__init__("compare_film", tr("Record film"), str(about), "comparison.mp4", parent)
         self._compared, self._pushes, self._columns = compared, pushes, columns
         self.episodes = self.add_episodes(tr("Episodes"), tr("Episodes one after another"))
         self.seed = self.add_seed(seed, tr("All agents begin with the same state"))
@@ -150,7 +156,7 @@ class GrowthFilmDialog(_FilmDialog):
         self.episodes = self.add_episodes(tr("Episodes each"), tr("Episodes of each checkpoint"))
         self.seed = self.add_seed(seed, tr("Every checkpoint begins with the same state"))
         tip = tr("Maximum film time per checkpoint, in seconds; 0 for whole episodes")
-        label, zero = tr("Most seconds each"), tr("Whole episodes")
+        label, zero = tr("Most seconds each"), Text("Whole episodes")
         self.seconds = self.add_number("most", label, 0, _MOST_SECONDS, 0, tip, zero)
 
     def words(self) -> tuple[list[str], Path | None] | None:

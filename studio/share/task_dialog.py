@@ -25,7 +25,7 @@ from studio.widgets.number_box import WholeNumberBox
 from studio.widgets.path_actions import open_path
 from td3core.config.run_config import HIGHEST_SEED
 from td3core.errors import RequestError
-from td3core.text import tr
+from td3core.text import NO_TEXT, Text, tr
 
 _WIDTH = 440
 
@@ -90,7 +90,14 @@ class TaskDialog(QDialog):
         self.finished.connect(self.shutdown)
 
     def add_number(
-        self, name: str, label: str, least: int, most: int, value: int, tip: str, zero: str = ""
+        self,
+        name: str,
+        label: str,
+        least: int,
+        most: int,
+        value: int,
+        tip: str,
+        zero: Text = NO_TEXT,
     ) -> WholeNumberBox:
         """Add a field for a whole number; ``zero`` is shown in place of 0."""
         box = WholeNumberBox(least, most, zero)

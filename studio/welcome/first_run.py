@@ -41,11 +41,13 @@ def beats_random(record: RunRecord) -> Text | None:
     better = means[means > drawn.max()] if len(drawn) else means[:0]
     if not len(better):
         return None
-    return Text(
+    return Text.counted(
+        "The actor beats random. An evaluation without noise returned {mean} on average; the only"
+        " episode with random actions returned {best}.",
         "The actor beats random. An evaluation without noise returned {mean} on average; the best"
-        " of {n} episodes with random actions returned {best}.",
+        " of {n:,} episodes with random actions returned {best}.",
+        n=len(drawn),
         mean=format_return(float(better[0])),
-        n=format_count(len(drawn)),
         best=format_return(float(drawn.max())),
     )
 

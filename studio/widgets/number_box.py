@@ -23,8 +23,8 @@ _TEXT_MARGIN = 4
 class _Entry:
     """Text typed into a box, while it is not an allowed value."""
 
-    def __init__(self, box: "NumberBox", *, whole: bool) -> None:
-        self._box, self._whole = box, whole
+    def __init__(self, box: "NumberBox", spec: Spec, *, whole: bool) -> None:
+        self._box, self._spec, self._whole = box, spec, whole
         self.text = self.reason = ""
 
     def interpret(self, text: str) -> float:
@@ -58,8 +58,7 @@ class _Entry:
             )
 
     def _read(self, text: str) -> float:
-        word = self._box.word
-        if word and text.strip().casefold() == word.casefold():
+        if self._spec.is_lowest(text):
             return self._box.minimum()
         value = read_number(text, whole=self._whole)
         low, high = self._box.minimum(), self._box.maximum()
@@ -93,8 +92,8 @@ class NumberBox(QDoubleSpinBox):
     def __init__(self, spec: Spec, *, whole: bool) -> None:
         super().__init__()
         self._whole, self._spec = whole, spec
-        self._entry = _Entry(self, whole=whole)
-        self.word = spec.lowest
+        self._entry = _Entry(self, spec, whole=whole)
+        self.word = str(spec.lowest)
         self.setting = ""
         # Qt rounds to this many decimals on every change; all digits of a small rate must survive.
         self.setDecimals(0 if whole else _DECIMALS)
@@ -184,7 +183,7 @@ class NumberBox(QDoubleSpinBox):
 class WholeNumberBox(NumberBox):
     """A box for whole numbers, with thousands separators and perhaps a word for the smallest."""
 
-    def __init__(self, low: float, high: float, word: str = "") -> None:
+    def __init__(self, low: float, high: float, word: Text = NO_TEXT) -> None:
         super().__init__(
             Spec(label=NO_TEXT, help=NO_TEXT, low=low, high=high, lowest=word), whole=True
         )

@@ -8,6 +8,7 @@ from studio.experiments.group_session import GroupSession
 from studio.plots.compare.session import CompareSession
 from studio.session.group_record import GroupRecord
 from td3core.experiments.groups.seed_status import SeedStatus
+from td3core.text import translated
 
 
 class GroupComparison(QObject):
@@ -64,7 +65,7 @@ class GroupComparison(QObject):
     def _names(self, record: GroupRecord) -> dict[Path, str]:
         """Return the names of the groups of a series, by each of their runs."""
         named = (each for each in self._series_of(record) if each.variant)
-        return {run: each.variant for each in named for run in _runs(each)}
+        return {run: translated(each.variant) for each in named for run in _runs(each)}
 
     def _series_of(self, record: GroupRecord) -> list[GroupRecord]:
         if not record.series:

@@ -220,11 +220,13 @@ class HealthAdvice(QObject):
         paired_tests = self.paired_tests
         if paired_tests.verdict is not None:
             return paired_tests.verdict.in_words(kept.test.steps)
-        return Text(
-            "Ended without a verdict; {done} of {count} runs finished. Continue trains the others"
+        return Text.counted(
+            "Ended without a verdict; {done} of {n} run finished. Continue trains the others"
             " from where they were saved.",
+            "Ended without a verdict; {done} of {n} runs finished. Continue trains the others"
+            " from where they were saved.",
+            n=2 * len(kept.test.seeds),
             done=paired_tests.finished,
-            count=2 * len(kept.test.seeds),
         )
 
     @Slot()

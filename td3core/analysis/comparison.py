@@ -26,7 +26,7 @@ from td3core.analysis.results import (
 )
 from td3core.arrays import Doubles
 from td3core.errors import RequestError
-from td3core.text import Text, Value
+from td3core.text import Text
 
 MOST_RUNS = 100
 """Most runs compared at once; more cannot be distinguished, and take long to read."""
@@ -245,25 +245,23 @@ def _few(results: Sequence[GroupResult]) -> list[Text]:
     found = []
     single = [each for each in results if len(each.finals) == 1]
     few = [each for each in results if 1 < len(each.finals) < FEW_RUNS]
-    if len(single) == 1:
-        found.append(Text("{group} has one run: no interval, no band.", group=single[0].name))
-    elif single:
+    if single:
         found.append(
-            Text("{count} groups have one run each: no interval, no band.", count=len(single))
-        )
-    if len(few) == 1:
-        found.append(
-            Text(
-                "{group} has {count} runs: its intervals are likely too narrow.",
-                group=few[0].name,
-                count=len(few[0].finals),
+            Text.counted(
+                "{group} has one run: no interval, no band.",
+                "{n} groups have one run each: no interval, no band.",
+                n=len(single),
+                group=single[0].name,
             )
         )
-    elif few:
+    if few:
         found.append(
-            Text(
-                "{count} groups have fewer than {most} runs: intervals are likely too narrow.",
-                count=len(few),
+            Text.counted(
+                "{group} has {count} runs: its intervals are likely too narrow.",
+                "{n} groups have fewer than {most} runs: intervals are likely too narrow.",
+                n=len(few),
+                group=few[0].name,
+                count=len(few[0].finals),
                 most=FEW_RUNS,
             )
         )
@@ -335,23 +333,7 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
         # Another note covers runs that will never be evaluated.
         missing = sum(not len(run.evaluations) and _to_be_evaluated(run) for run in runs)
     if missing:
-        values: dict[str, Value] = {"missing": missing, "count": len(runs), "group": name}
-        if metric == "bias":
-            found.append(
-                Text("The bias was not measured in {missing} of {count} runs of {group}.", **values)
-            )
-        elif is_info(metric):
-            found.append(
-                Text(
-                    "{missing} of {count} runs of {group} have not recorded {column}.",
-                    column=metric,
-                    **values,
-                )
-            )
-        else:
-            found.append(
-                Text("{missing} of {count} runs of {group} have no results yet.", **values)
-            )
+        found.append(_missing(metric, name, missing, len(runs)))
     ends = result.ends
     # Of training runs, too: until they are level, their final values are not of one step.
     if len(ends) and not _level(ends):
@@ -367,6 +349,34 @@ def _notes(result: GroupResult, metric: Metric, x: XAxis) -> list[Text]:
     return [*found, *_apart(result, metric, x)]
 
 
+def _missing(metric: Metric, group: str, missing: int, count: int) -> Text:
+    """Return the note about runs of a group without values of the metric."""
+    if metric == "bias":
+        return Text.counted(
+            "The bias was not measured in {missing} of {n} run of {group}.",
+            "The bias was not measured in {missing} of {n} runs of {group}.",
+            n=count,
+            missing=missing,
+            group=group,
+        )
+    if is_info(metric):
+        return Text.counted(
+            "{n} of {count} runs of {group} has not recorded {column}.",
+            "{n} of {count} runs of {group} have not recorded {column}.",
+            n=missing,
+            count=count,
+            group=group,
+            column=metric,
+        )
+    return Text.counted(
+        "{n} of {count} runs of {group} has no results yet.",
+        "{n} of {count} runs of {group} have no results yet.",
+        n=missing,
+        count=count,
+        group=group,
+    )
+
+
 def _repeated(result: GroupResult) -> list[Text]:
     """Note the runs of a group that are the same run as another one of it."""
     paths = {run.path for run in result.counted}
@@ -375,7 +385,8 @@ def _repeated(result: GroupResult) -> list[Text]:
         return []
     if len(set(seeds)) > 1:
         return [
-            Text(
+            Text.counted(
+                "{n} run of {group} repeats the seed of another; each of these counts once.",
                 "{n} runs of {group} repeat the seeds of others; each of these counts once.",
                 n=len(seeds),
                 group=result.name,

@@ -11,10 +11,10 @@ import numpy as np
 from td3core.analysis.results import Metric, RunResults, settings_of
 from td3core.config import RunConfig, Tunables, specs, title_of
 from td3core.config.presets import PLUS
-from td3core.config.value_text import format_count, plain_value
+from td3core.config.value_text import NONE, OFF, ON, format_count, in_english, value_words
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
-from td3core.text import SettingName, tr
+from td3core.text import SettingName, Text, tr
 
 _BY_ITSELF = re.compile(r"_\d+seeds_")
 """Part of the default names of groups."""
@@ -81,12 +81,14 @@ class ComparedGroup:
     def values(self, setting: str, called: Callable[[str], str] = str) -> str:
         """Return the value of a setting as text; several values are listed.
 
-        ``called`` returns the names of settings in a history, see :func:`group_runs`.
+        ``called`` returns the names of settings in a history, see :func:`group_runs`; without it
+        the words for values, such as "off", are English.
         """
         if setting == HISTORY and called is not str:
             found = dict.fromkeys(_history(run, called) or tr("none") for run in self.runs)
         else:
-            found = dict.fromkeys(value_text(settings_of(run)[setting]) for run in self.runs)
+            values = (settings_of(run)[setting] for run in self.runs)
+            found = dict.fromkeys(value_text(value, called) for value in values)
         return brief(", ".join(found), _LONGEST)
 
 
@@ -130,15 +132,20 @@ def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
     return tuple(name for name in names if len({each[name] for each in all_settings}) > 1)
 
 
-def value_text(value: Any) -> str:
-    """Return the value of a setting as short text."""
+def value_text(value: Any, called: Callable[[str], str] = str) -> str:
+    """Return the value of a setting as short text, in English if settings are called by keys."""
+    words = _short(value)
+    return in_english(words) if called is str else str(words)
+
+
+def _short(value: Any) -> Text | str:
     if isinstance(value, bool):
-        return "on" if value else "off"
+        return ON if value else OFF
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, tuple):
-        return "×".join(map(str, value)) or "none"
-    return str(value) or "none"
+        return "×".join(map(str, value)) or NONE
+    return str(value) or NONE
 
 
 def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
@@ -161,7 +168,11 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
             )
         if name not in known:
             others = [other for other in known if other != "seed"]
-            raise unknown_name("setting to group by", name, [BY_SETTINGS, BY_RUN, *others])
+            raise unknown_name(
+                "There is no setting to group by called {name}.",
+                name,
+                [BY_SETTINGS, BY_RUN, *others],
+            )
     return lambda run: tuple(settings_of(run)[name] for name in by)
 
 
@@ -249,7 +260,7 @@ def _history(run: RunResults, called: Callable[[str], str]) -> str:
         parent = {"run": run.parent.run, "step": format_count(run.parent.env_steps)}
         parts.append(tr("branched from {run} at step {step}", **parent))
     for change in run.gestures:
-        text, step = f"{called(change.name)} {plain_value(change.new)}", change.env_steps
+        text, step = f"{called(change.name)} {value_words(change.new)}", change.env_steps
         parts.append(tr("{change} at step {step}", change=text, step=format_count(step)))
     return ", ".join(parts)
 
@@ -313,7 +324,7 @@ def _telling(names: list[str], runs: Sequence[RunResults]) -> list[str]:
 def _described(
     settings: Mapping[str, Any], names: Sequence[str], called: Callable[[str], str]
 ) -> str:
-    return ", ".join(f"{called(name)} {value_text(settings[name])}" for name in names)
+    return ", ".join(f"{called(name)} {value_text(settings[name], called)}" for name in names)
 
 
 def _unique(attempts: Sequence[list[str]]) -> list[str]:

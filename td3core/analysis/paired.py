@@ -47,7 +47,6 @@ class PairedDifference:
         values: dict[str, Value] = {
             "steps": f"{steps:,}",
             "size": shown(abs(self.mean)),
-            "pairs": pairs,
         }
         if interval is None:
             if self.mean == 0.0:
@@ -64,9 +63,12 @@ class PairedDifference:
             )
         low, high = interval.low, interval.high
         if not self.is_certain:
-            return Text(
+            return Text.counted(
                 "After {steps} steps no clear difference: {mean} [{low}, {high}], higher in"
-                " {higher} of {pairs} pairs.",
+                " {higher} of {n} pair.",
+                "After {steps} steps no clear difference: {mean} [{low}, {high}], higher in"
+                " {higher} of {n} pairs.",
+                n=pairs,
                 mean=shown(self.mean),
                 low=shown(low),
                 high=shown(high),
@@ -74,15 +76,19 @@ class PairedDifference:
                 **values,
             )
         if self.mean > 0.0:
-            return Text(
-                "After {steps} steps {size} [{low}, {high}] better, {higher} of {pairs} pairs.",
+            return Text.counted(
+                "After {steps} steps {size} [{low}, {high}] better, {higher} of {n} pair.",
+                "After {steps} steps {size} [{low}, {high}] better, {higher} of {n} pairs.",
+                n=pairs,
                 low=shown(low),
                 high=shown(high),
                 higher=self.higher,
                 **values,
             )
-        return Text(
-            "After {steps} steps {size} [{low}, {high}] worse, {higher} of {pairs} pairs.",
+        return Text.counted(
+            "After {steps} steps {size} [{low}, {high}] worse, {higher} of {n} pair.",
+            "After {steps} steps {size} [{low}, {high}] worse, {higher} of {n} pairs.",
+            n=pairs,
             low=shown(-high),
             high=shown(-low),
             higher=pairs - self.higher,

@@ -173,7 +173,7 @@ def require_recorded(metric: Metric, runs: Sequence[RunResults]) -> None:
     if not is_info(metric) or metric in recorded:
         return
     if recorded:
-        raise unknown_name("info column", metric, recorded)
+        raise unknown_name("There is no info column called {name}.", metric, recorded)
     raise RequestError(
         "None of the runs recorded {column}; choose what to record with {key}.",
         key=SettingName("info_columns"),

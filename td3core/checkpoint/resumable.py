@@ -13,6 +13,7 @@ from td3core.buffer.buffer_file import SUMS
 from td3core.checkpoint import Checkpoint
 from td3core.config.networks import LAST_LR, optimizer_of
 from td3core.errors import RequestError
+from td3core.text import Text
 
 _MOST_SHOWN = 9
 _OLD_SUMS = "tally.sums"
@@ -53,7 +54,7 @@ def require_resumable(name: str, saved: Checkpoint) -> None:
                 name=name,
                 tensor=what,
                 dtype=str(found.dtype),
-                shape=found.shape if found.ndim < _MOST_SHOWN else "many dimensions",
+                shape=found.shape if found.ndim < _MOST_SHOWN else Text("many dimensions"),
                 wanted=dtype,
                 wanted_shape=shape,
             )

@@ -67,14 +67,16 @@ def _bias_in_words(found: "Overestimation | None") -> Text:
     if found.low is not None and found.high is not None:
         ends: dict[str, Value] = {"low": found.low, "high": found.high}
         mean = Text("{mean} [{low:+.3f}, {high:+.3f}]", mean=mean, **ends)
-    return Text(
+    return Text.counted(
         "bias of the critics {mean}, deviation {std:.3f}:"
-        " they expect {q}, {returns} was obtained ({states} states)",
+        " they expect {q}, {returns} was obtained ({n} state)",
+        "bias of the critics {mean}, deviation {std:.3f}:"
+        " they expect {q}, {returns} was obtained ({n} states)",
+        n=found.states,
         mean=mean,
         std=found.std,
         q=plain_return(found.q, 2),
         returns=plain_return(found.returns, 2),
-        states=found.states,
     )
 
 

@@ -10,7 +10,7 @@ import typer
 
 from td3core.cli.paths import runs_folder
 from td3core.errors import RequestError, unknown_name
-from td3core.text import marked
+from td3core.text import Text, marked
 
 if TYPE_CHECKING:
     from td3core.analysis.groups import ComparedGroup
@@ -80,7 +80,7 @@ def checked_metric(text: str) -> str:
     from td3core.analysis.results import METRICS, is_info
 
     if text not in METRICS and not is_info(text):
-        raise unknown_name("metric", text, (*METRICS, "info.NAME"))
+        raise unknown_name("There is no metric called {name}.", text, (*METRICS, "info.NAME"))
     return text
 
 
@@ -115,7 +115,7 @@ def new_names(
         found = [(at, each) for at in places if (each := _groups_called(text[:at], groups))]
         if not found:
             known = [repr(group.name) for group in groups]
-            raise unknown_name("group", text[: places[0]], known)
+            raise unknown_name("There is no group called {name}.", text[: places[0]], known)
         at, matching = found[0]
         if len(matching) > 1:
             raise RequestError(
@@ -153,9 +153,12 @@ def chosen_runs(selections: Sequence[str], runs_dir: Path | None) -> list[Path]:
     paths = distinct(path for text in selections for path in _chosen(text, runs_dir))
     if len(paths) > MOST_RUNS:
         raise RequestError(
-            "{count} runs are too many to compare; choose at most {most}.",
-            count=len(paths),
-            most=MOST_RUNS,
+            Text.counted(
+                "{n} run is too many to compare; choose at most {most}.",
+                "{n} runs are too many to compare; choose at most {most}.",
+                n=len(paths),
+                most=MOST_RUNS,
+            )
         )
     return paths
 

@@ -32,7 +32,7 @@ class Point:
     percent: bool
     """Whether the step is a percentage of the run."""
     word: str = ""
-    """Word to write instead of the number, if any."""
+    """English word to write instead of the number, if any."""
 
     @property
     def text(self) -> str:
@@ -164,8 +164,8 @@ def _points(text: str, known: Spec) -> Iterator[Point]:
             step = step or "0"
         if step is None or (last is None and relative):
             raise ValueError(part)
-        is_word = bool(known.lowest) and not relative and value.lower() == known.lowest
-        number, word = (known.low, known.lowest) if is_word else (_finite(value), "")
+        is_word = not relative and known.is_lowest(value)
+        number, word = (known.low, known.lowest.english) if is_word else (_finite(value), "")
         point = Point(number, bool(relative), _finite(step), bool(percent), word)
         _require_order(last, point)
         last = point

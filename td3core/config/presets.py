@@ -78,7 +78,8 @@ def refused_presets() -> list[RequestError]:
 
 def unknown_preset(name: str, known: Sequence[str]) -> RequestError:
     """Return the error for a preset that does not exist; it may be in a file that was left out."""
-    unknown, left_out = unknown_name("preset", name, known), refused_presets()
+    unknown = unknown_name("There is no preset called {name}.", name, known)
+    left_out = refused_presets()
     if not left_out:
         return unknown
     reasons = Text.joined(problem.message for problem in left_out)

@@ -85,7 +85,7 @@ class RunConfig:
     threads: int = setting(
         0,
         label=Text("Threads"),
-        zero="automatic",
+        zero=Text("automatic"),
         low=0,
         high=1024,
         help=Text("Threads for the updates. 0 uses one fewer than there are cores to use."),
@@ -104,7 +104,7 @@ class RunConfig:
     env_processes: int = setting(
         0,
         label=Text("Environment processes"),
-        zero="none",
+        zero=Text("none"),
         low=0,
         high=64,
         help=Text(
@@ -255,7 +255,7 @@ class RunConfig:
     eval_interval: int = setting(
         5_000,
         label=Text("Evaluate every"),
-        zero="never",
+        zero=Text("never"),
         unit=Text("environment steps"),
         low=0,
         high=1e9,
@@ -274,7 +274,7 @@ class RunConfig:
     bias_interval: int = setting(
         1,
         label=Text("Overestimation every"),
-        zero="never",
+        zero=Text("never"),
         unit=Text("evaluations"),
         low=0,
         high=1000,
@@ -303,7 +303,7 @@ class RunConfig:
     checkpoint_interval: int = setting(
         10_000,
         label=Text("Checkpoint every"),
-        zero="never",
+        zero=Text("never"),
         unit=Text("environment steps"),
         low=0,
         high=1e9,
@@ -312,7 +312,7 @@ class RunConfig:
     keep_every: int = setting(
         1,
         label=Text("Keep every nth"),
-        zero="none",
+        zero=Text("none"),
         unit=Text("checkpoints"),
         low=0,
         high=1e9,
@@ -324,7 +324,7 @@ class RunConfig:
     keep_best: int = setting(
         0,
         label=Text("Keep the best"),
-        zero="none",
+        zero=Text("none"),
         unit=Text("checkpoints"),
         low=0,
         high=1e9,

@@ -24,7 +24,7 @@ from td3core.config.spec import (
     type_words_of,
 )
 from td3core.config.tunables import Tunables
-from td3core.config.value_text import plain_value
+from td3core.config.value_text import value_words
 from td3core.errors import RequestError, unknown_name
 from td3core.text import NO_TEXT, SettingName, Text
 
@@ -194,7 +194,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     final = values.pop(LR_FINAL, None)
     for name in values:
         if name not in known:
-            raise unknown_name("setting", name, list(known))
+            raise unknown_name("There is no setting called {name}.", name, list(known))
     if "env" not in values:
         raise RequestError(
             "{key} is missing; name a Gymnasium environment such as Pendulum-v1.",
@@ -279,7 +279,7 @@ def check_together(config: RunConfig, tunables: Tunables) -> None:
         raise RequestError(
             "{name} must be {value} with algorithm {algorithm}.",
             name=SettingName(name),
-            value=plain_value(value),
+            value=value_words(value),
             algorithm=config.algorithm,
         )
     if config.env_processes > config.num_envs:
@@ -334,7 +334,7 @@ def parse_value(name: str, text: str) -> Any:
     if name == LR_FINAL:
         return parse_text(_LR_FINAL_FIELD, text)
     if name not in _all_fields():
-        raise unknown_name("setting", name, list(_all_fields()))
+        raise unknown_name("There is no setting called {name}.", name, list(_all_fields()))
     item = _all_fields()[name]
     if name in _names(Tunables) and piecewise.is_schedule(item, text):
         return piecewise.parse(item, text).text

@@ -30,9 +30,9 @@ class Spec:
     choices: tuple[str, ...] = ()
     longest: int = 500
     """Most characters of a text: a window takes seconds to lay out a line of very many."""
-    zero: str = ""
+    zero: Text = NO_TEXT
     """Meaning of 0, if it is a special value."""
-    lowest: str = ""
+    lowest: Text = NO_TEXT
     """Meaning of the lowest allowed value, if it is a special value."""
 
     @property
@@ -44,6 +44,11 @@ class Spec:
     def slider_range(self) -> tuple[float, float]:
         """The part of the allowed range that a slider covers."""
         return self.shown or (self.low, self.high)
+
+    def is_lowest(self, text: str) -> bool:
+        """Return whether a text is the word for the lowest value, translated or in English."""
+        words = (self.lowest.english.casefold(), str(self.lowest).casefold())
+        return bool(self.lowest) and text.strip().casefold() in words
 
     @property
     def allowed(self) -> str:
@@ -97,7 +102,7 @@ def parse_text(item: Field[Any], text: str) -> Any:
     """
     kind, text = item.type, text.strip()
     known = spec_of(item)
-    if known.lowest and text.lower() == known.lowest:
+    if known.is_lowest(text):
         return known.low
     try:
         if kind is bool:
@@ -186,7 +191,7 @@ def checked_number(item: Field[Any], value: Any) -> float | int:
 
 def _number(item: Field[Any], wanted: Any, value: Any) -> float | int:
     spec = spec_of(item)
-    if isinstance(value, str) and spec.lowest and value.strip().lower() == spec.lowest:
+    if isinstance(value, str) and spec.is_lowest(value):
         value = spec.low
     # In Python bool is a subclass of int, but "tau = true" is a mistake.
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -230,7 +230,7 @@ class Tunables:
         low=NO_FLOOR,
         high=1e9,
         shown=(-100.0, 0.0),
-        lowest="off",
+        lowest=Text("off"),
         help=Text(
             "Lower bound of the scaled reward, from which the agent learns; softens a penalty for"
             " falling. A change applies to what is in the replay buffer, too. The default has no"

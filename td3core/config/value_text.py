@@ -8,8 +8,9 @@ import math
 import re
 from typing import Any
 
-from td3core.text import tr
+from td3core.text import Text, tr
 
+ON, OFF, NONE = Text("on"), Text("off"), Text("none")
 _MINUS = "\N{MINUS SIGN}"
 _HYPHEN = re.compile(r"(?<![\w-])-(?=\d|\.\d|inf)|(?<=\de)-(?=\d)")
 """A hyphen used as a minus sign: before a number, and in its exponent."""
@@ -56,20 +57,30 @@ def format_duration(seconds: float) -> str:
     return tr("{hours} h {minutes:02d} min", hours=minutes // 60, minutes=minutes % 60)
 
 
-def plain_value(value: Any) -> str:
+def value_words(value: Any) -> Text | str:
     """Format the value of a setting, with a hyphen as minus sign: on, -0.005, 300,000, relu.
 
     A dash stands for ``None``, a value that is not known.
     """
     if isinstance(value, bool):
-        return "on" if value else "off"
+        return ON if value else OFF
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)) or "none"
+        return ", ".join(map(str, value)) or NONE
     if isinstance(value, int):
         return format_count(value)
     if isinstance(value, float):
         return f"{value:.6g}"
     return "–" if value is None else str(value)
+
+
+def plain_value(value: Any) -> str:
+    """Return :func:`value_words` in English, for names and files."""
+    return in_english(value_words(value))
+
+
+def in_english(words: Text | str) -> str:
+    """Return a text in English, and a plain string as it is."""
+    return words.english if isinstance(words, Text) else words
 
 
 def typed(value: Any) -> str:

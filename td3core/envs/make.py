@@ -334,7 +334,9 @@ def _kind_of(space: gym.Space[Any]) -> Text:
 def _unknown_in_module(module: str, name: str) -> RequestError:
     near = difflib.get_close_matches(name, _ids_of(module), n=1, cutoff=0.5)
     if near:
-        return unknown_name("environment", f"{module}:{name}", [f"{module}:{near[0]}"])
+        return unknown_name(
+            "There is no environment called {name}.", f"{module}:{name}", [f"{module}:{near[0]}"]
+        )
     return RequestError(
         "{module} has no environment class called {name}.", module=module, name=name
     )
@@ -349,11 +351,13 @@ def _unknown_env_error(env_id: str) -> RequestError:
     # Gymnasium registers ids of simulators that few users have; suggest them last.
     near = difflib.get_close_matches(env_id, ours, n=1, cutoff=0.8)
     if same or near:
-        return unknown_name("environment", env_id, same or near)
+        return unknown_name("There is no environment called {name}.", env_id, same or near)
     every = sorted({*ours, *gym.registry})
     # A list of all of them would be too long to read.
     similar = difflib.get_close_matches(env_id, every, n=1, cutoff=0.5)
-    return unknown_name("environment", env_id, every if similar else sorted(ours))
+    return unknown_name(
+        "There is no environment called {name}.", env_id, every if similar else sorted(ours)
+    )
 
 
 def _dependency_error(env_id: str, problem: Exception) -> RequestError:

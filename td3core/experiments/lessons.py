@@ -26,6 +26,9 @@ class Arm:
     """One of the variants that a lesson trains and compares."""
 
     name: str
+    """Stored with its runs, in English."""
+    title: Text
+    """The same, ready for translation."""
     config: RunConfig
     tunables: Tunables
 
@@ -82,7 +85,8 @@ def _arm(environment: str, shared: Mapping[str, Any], found: Mapping[str, Any]) 
     values = {**shared, **found.get("settings", {})}
     config, tunables = compose(environment, (), values)
     check_together(config, tunables)
-    return Arm(name=str(found["name"]), config=config, tunables=tunables)
+    title = texts_of(found, ("name",))["name"]
+    return Arm(name=title.english, title=title, config=config, tunables=tunables)
 
 
 def _refusal(name: str, reason: Text) -> RequestError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar, cast
 
 from td3core.errors import RequestError, unknown_name, unwritable
 from td3core.exporters.film.files import SUFFIXES
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 if TYPE_CHECKING:
     from td3core.analysis.figure_data import FigureData
@@ -47,17 +47,12 @@ class Exporter(Generic[S]):
     about: Text
     """Contents of the file, in one line."""
     module: str
+    title: Text = NO_TEXT
+    """The name in the window, of a format that is chosen from a list."""
     makes_env: bool = False
     """True if it makes the agent's environment, whose code the user must then have allowed."""
     makes_folder: bool = False
     """True if it writes a folder; it replaces only a folder of an earlier export."""
-    proper_name: str = ""
-    """The name in the window, if not ``name`` capitalised."""
-
-    @property
-    def title(self) -> str:
-        """The format's name in the window."""
-        return self.proper_name or self.name.capitalize()
 
     def load(self) -> Export[S]:
         """Import the module of the format and return its ``export``."""
@@ -79,12 +74,14 @@ class Exporter(Generic[S]):
 EXPORTERS: tuple[Exporter[Path], ...] = (
     Exporter(
         name="weights",
+        title=Text("Weights"),
         suffixes=(".safetensors",),
         about=Text("The networks only, a quarter of the size."),
         module="td3core.exporters.weights",
     ),
     Exporter(
         name="video",
+        title=Text("Video"),
         suffixes=SUFFIXES,
         about=Text("A film of one noise-free episode, one frame per step."),
         module="td3core.exporters.video",
@@ -92,7 +89,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="numpy",
-        proper_name="NumPy",
+        title=Text("NumPy"),
         suffixes=(".py",),
         about=Text("The actor as one Python file that needs NumPy only."),
         module="td3core.exporters.numpy_file",
@@ -100,7 +97,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="c",
-        proper_name="C header",
+        title=Text("C header"),
         suffixes=(".h",),
         about=Text("The actor as a C99 header for microcontrollers."),
         module="td3core.exporters.c_header",
@@ -108,7 +105,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="onnx",
-        proper_name="ONNX",
+        title=Text("ONNX"),
         suffixes=(".onnx",),
         about=Text("The actor as ONNX, compared in onnxruntime (needs the extra onnx)."),
         module="td3core.exporters.onnx_file",
@@ -116,7 +113,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="stable-baselines3",
-        proper_name="stable-baselines3",
+        title=Text("stable-baselines3"),
         suffixes=(".zip",),
         about=Text("The agent as a zip that TD3.load of stable-baselines3 opens and trains on."),
         module="td3core.exporters.stable_baselines3_zip",
@@ -124,7 +121,7 @@ EXPORTERS: tuple[Exporter[Path], ...] = (
     ),
     Exporter(
         name="hub",
-        proper_name="Hub folder",
+        title=Text("Hub folder"),
         suffixes=(".hub",),
         about=Text("A folder for the Hugging Face Hub: card, networks, actor in NumPy, film."),
         module="td3core.exporters.hub_folder",
@@ -202,5 +199,5 @@ def find_exporter(target: Path, name: str | None = None) -> Exporter[Path]:
         return with_suffix_of(target, EXPORTERS)
     known = {exporter.name: exporter for exporter in EXPORTERS}
     if name not in known:
-        raise unknown_name("format", name, list(known))
+        raise unknown_name("There is no format called {name}.", name, list(known))
     return known[name]

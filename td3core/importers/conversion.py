@@ -84,8 +84,8 @@ def require_suitable(agent: ForeignAgent, info: EnvInfo) -> None:
     """
     if (info.obs_dim, info.act_dim) != (agent.obs_dim, agent.act_dim):
         raise RequestError(
-            "The agent has observations of {obs} numbers and actions of {act}; those of {env} have"
-            " {obs_there} and {act_there}.",
+            "The agent has observations of size {obs} and actions of size {act}; those of {env}"
+            " have {obs_there} and {act_there}.",
             obs=agent.obs_dim,
             act=agent.act_dim,
             env=info.env_id,

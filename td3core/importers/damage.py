@@ -36,8 +36,9 @@ DAMAGE = (
 class UnexpectedError(ValueError):
     """A part of a file is not as expected; the reason completes "in PART, …"."""
 
-    def __init__(self, template: str, /, **values: Value) -> None:
-        self.reason = Text(template, **values)
+    def __init__(self, template: str | Text, /, **values: Value) -> None:
+        """Take a template and its values, or a finished :class:`Text`."""
+        self.reason = template if isinstance(template, Text) else Text(template, **values)
         super().__init__(self.reason)
 
 

@@ -67,7 +67,13 @@ def read(path: Path) -> ForeignAgent:
         tensors = found[critic_file]
         names = numbered(tensors, "l", begin=1, step=1)
         if len(names) not in (3, 6):
-            raise UnexpectedError("there are {n} layers in place of 3 or 6", n=len(names))
+            raise UnexpectedError(
+                Text.counted(
+                    "there is {n} layer in place of 3 or 6",
+                    "there are {n} layers in place of 3 or 6",
+                    n=len(names),
+                )
+            )
         inputs = actor[0][0].shape[1] + actor[-1][0].shape[0]
         critics = tuple(
             take_layers(tensors, names[at : at + 3], inputs=inputs, outputs=1)

@@ -18,6 +18,9 @@ def about_importance(trials: int) -> Text:
 
 def too_few_trials(done: int) -> Text:
     """Return why the importance is not shown after this many completed trials."""
-    return Text(
-        "Shown after {least} completed trials; there are {n} so far.", least=FEWEST_TRIALS, n=done
+    return Text.counted(
+        "Shown after {least} completed trials; there is {n} so far.",
+        "Shown after {least} completed trials; there are {n} so far.",
+        n=done,
+        least=FEWEST_TRIALS,
     )

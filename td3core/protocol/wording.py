@@ -39,12 +39,15 @@ def repeated_steps(event: Started) -> Text:
     if not count:
         return NO_TEXT
     if not step:
-        return Text("Repeating all {count:,} recorded steps: no checkpoint exists", count=count)
-    if count == 1:
-        return Text("Repeating 1 step recorded after the checkpoint at step {step:,}", step=step)
-    return Text(
-        "Repeating {count:,} steps recorded after the checkpoint at step {step:,}",
-        count=count,
+        return Text.counted(
+            "Repeating the {n} recorded step: no checkpoint exists",
+            "Repeating all {n:,} recorded steps: no checkpoint exists",
+            n=count,
+        )
+    return Text.counted(
+        "Repeating {n} step recorded after the checkpoint at step {step:,}",
+        "Repeating {n:,} steps recorded after the checkpoint at step {step:,}",
+        n=count,
         step=step,
     )
 

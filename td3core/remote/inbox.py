@@ -146,7 +146,7 @@ class Inbox:
             raise RequestError("A request is a JSON object.")
         ask, values = found.get("ask"), found.get("values")
         if not isinstance(ask, str) or ask not in self._asks:
-            raise unknown_name("request", ask, tuple(self._asks))
+            raise unknown_name("There is no request called {name}.", ask, tuple(self._asks))
         check = self._asks[ask]
         unknown = sorted(found.keys() - {"ask", "values"})
         if unknown or ("values" in found and check is None):
@@ -202,7 +202,7 @@ def require_live(name: str) -> None:
     """
     live = [known for known, _ in specs(Tunables)]
     if name not in live:
-        raise unknown_name("live setting", name, live)
+        raise unknown_name("There is no live setting called {name}.", name, live)
 
 
 ASKS_OF_A_RUN: Mapping[str, Callable[[Any], None] | None] = {

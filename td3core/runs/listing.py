@@ -54,7 +54,7 @@ class RunSummary:
     """``TD3``, ``DDPG`` or ``TQC``, by the settings it was started with."""
     group: str = ""
     """Its group of runs; empty without one."""
-    changed: str = ""
+    changed: Text = NO_TEXT
     """The first settings that differ from its preset's, in words."""
     live_changes: int = 0
     """Number of live changes while it trained, including those it was started with."""
@@ -74,7 +74,7 @@ class RunSummary:
             env=self.env,
             preset=self.preset,
             algorithm=self.algorithm,
-            changed=self.changed,
+            changed=self.changed.english,
             parent=self.parent,
         )
 

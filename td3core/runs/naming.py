@@ -14,13 +14,13 @@ from typing import Any
 from td3core.config import all_given, specs, title_of
 from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import about_steps, plain_value
+from td3core.config.value_text import about_steps, value_words
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
 from td3core.runs.metadata import Parent
 from td3core.system import timestamp
-from td3core.text import one_line
+from td3core.text import Text, one_line
 
 _SHOWN = 3
 # "auto" is recorded as resolved, so class and engine differ from every preset.
@@ -66,7 +66,7 @@ def description_of(run: RunDirectory, usual: Usual | None = None) -> str:
         env=run.config.env,
         preset=run.config.preset,
         algorithm=title_of(run.config, run.first_tunables),
-        changed=changes_in_words(run, usual),
+        changed=changes_in_words(run, usual).english,
         parent=run.parent,
     )
 
@@ -146,16 +146,17 @@ def changed_settings(run: RunDirectory, usual: Usual | None = None) -> dict[str,
     }
 
 
-def changes_in_words(run: RunDirectory, usual: Usual | None = None) -> str:
+def changes_in_words(run: RunDirectory, usual: Usual | None = None) -> Text:
     """Return the first of the :func:`changed_settings`: ``γ 0.98, Actor layers 64, 64``."""
     labels = {
-        name: spec.symbol or spec.label.english
+        name: spec.symbol or spec.label
         for kind in (run.config, run.first_tunables)
         for name, spec in specs(kind)
     }
     found = [
-        f"{labels[name]} {plain_value(value)}"
+        Text("{setting} {value}", setting=labels[name], value=value_words(value))
         for name, value in changed_settings(run, usual).items()
     ]
     more = len(found) - _SHOWN
-    return ", ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+    rest = [Text("{n} more", n=more)] if more > 0 else []
+    return Text.joined([*found[:_SHOWN], *rest], ", ")

@@ -13,6 +13,8 @@ from td3core.text import Text
 
 KEYS = ("title", "question", "text", "look", "seen", "reason", "advice", "about")
 """Keys of user-visible texts in rules, lessons and presets."""
+LIST_KEYS = (*KEYS, "name")
+"""The same in lists of tables, such as the arms of a lesson."""
 
 T = TypeVar("T")
 
@@ -77,12 +79,22 @@ def extract(
     content = file.read().decode()
     found = tomllib.loads(content)
     after = 0
-    # Tables come after the top-level keys.
-    for table in (found, *(each for each in found.values() if isinstance(each, dict))):
+    for table, keys in _tables(found):
         last = after
-        for key in KEYS:
+        for key in keys:
             if isinstance(text := table.get(key), str) and text.strip():
                 place = re.compile(rf"^{key}\s*=", re.MULTILINE).search(content, last)
                 start = place.start() if place else last
                 yield content[:start].count("\n") + 1, "", text.strip(), []
                 after = max(after, start + 1)
+
+
+def _tables(found: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], Collection[str]]]:
+    """Yield the tables of a file, in its order, with the keys of their texts."""
+    # Tables come after the top-level keys.
+    yield found, KEYS
+    for each in found.values():
+        if isinstance(each, dict):
+            yield each, KEYS
+        elif isinstance(each, list):
+            yield from ((part, LIST_KEYS) for part in each if isinstance(part, dict))

@@ -88,7 +88,7 @@ def verify(
         _resume(broken, begin + steps, half_way, announce, stopped)
         warnings += _resume(broken, begin + steps, Control(), announce, stopped)
         reached = checkpoint.read_header(straight / CHECKPOINTS / LAST).counters
-        differences = (*dict.fromkeys(warnings), *_differences(straight, broken))
+        differences = (*dict.fromkeys(warnings), *differences_of(straight, broken))
         return ResumeCheck(begin, steps, reached.updates - counters.updates, differences)
 
 
@@ -132,7 +132,7 @@ def _stopped() -> RunError:
     return RunError("The check was stopped.")
 
 
-def _differences(one: Path, other: Path) -> list[Text]:
+def differences_of(one: Path, other: Path) -> list[Text]:
     """Return how the states and tables of two runs differ, ignoring times."""
     first, second = (checkpoint.load(run / CHECKPOINTS / LAST) for run in (one, other))
     states = [
@@ -144,8 +144,11 @@ def _differences(one: Path, other: Path) -> list[Text]:
     found: list[Text] = []
     if names:
         found.append(
-            Text(
-                "{count} tensors differ, {example} among them.", count=len(names), example=names[0]
+            Text.counted(
+                "The tensor {example} differs.",
+                "{n} tensors differ, {example} among them.",
+                n=len(names),
+                example=names[0],
             )
         )
     if first.header.counters != second.header.counters:

@@ -53,7 +53,6 @@ ALLOWED_IN_DATA = {
     ("experiments/sweeps/runner.py", "Trial  of the sweep ."): "a note in a run's folder",
     ("experiments/sweeps/runner.py", " Pruned at"): "a note in a run's folder",
     ("experiments/sweeps/runner.py", " Pruned at step ."): "a note in a run's folder",
-    ("exporters/registry.py", "Hub folder"): "the name of a format",
     ("runs/directory.py", ".csv"): "a file",
     ("training/trainer.py", "the last agent could not be saved"): "the log file",
     ("training/trainer.py", "the best agent could not be saved"): "the log file",
@@ -140,6 +139,12 @@ def test_every_exception_is_needed(root: Path, allowed: dict[tuple[str, str], st
         ('raise RequestError("{name} is odd.", nome=name)', True),
         ('raise RequestError("{name} is odd.", name)', True),
         ('raise RequestError("{size:,} is {{odd}}.", size=3)', False),
+        ('raise unknown_name("preset", name, known)', True),
+        ('raise unknown_name(f"There is no {kind} called {{name}}.", name, known)', True),
+        ("raise unknown_name(kind, name, known)", True),
+        ('raise unknown_name("There is no preset called {name}.", name, known)', False),
+        ('raise unknown_name("No {name} in {where}.", name, known, where=where)', False),
+        ('raise RequestError(Text.counted("{n} run.", "{n} runs.", n=2))', False),
         ("raise RequestError(problem.message)", False),
         ("raise RequestError(template, **values)", False),
         ('raise ValueError(f"{name} is odd.")', False),
@@ -279,7 +284,7 @@ def test_babel_finds_the_texts_of_bundled_files(kind: str) -> None:
     elif kind == "lessons":
         for lesson in load_lessons():
             texts = (lesson.title, lesson.question, lesson.text, lesson.look, lesson.seen)
-            shown |= {each.template for each in texts}
+            shown |= {each.template for each in (*texts, *(arm.title for arm in lesson.arms))}
     else:
         shown |= {preset.about for preset in load_presets().values()} - {""}
     assert shown

@@ -12,6 +12,8 @@ CARRIERS = {"MessageError", "RequestError", "RunError", "ProbeError", "Unexpecte
 """Classes that take a template, like the functions that make texts, or a text that is made."""
 FINDINGS = {"passed", "warning", "error"}
 """Functions that take a template after the check that it is about."""
+LOOK_UPS = {"unknown_name"}
+"""Functions that take a template, the name that it is about and what is known."""
 SHOWN: dict[str, tuple[int, ...]] = {
     # Qt.
     **dict.fromkeys(
@@ -42,7 +44,10 @@ SHOWN: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("log", "Table", "add_row"), (0, 1, 2, 3, 4)),
 }
 """Arguments that are shown, by the function that takes them."""
-SHOWN_KEYWORDS = {"title", "text", "tip", "help", "label", "empty", "about", "caption", "unit"}
+SHOWN_KEYWORDS = {
+    *("title", "text", "tip", "help", "label", "empty", "about", "caption", "unit", "zero"),
+    *("lowest",),
+}
 NOT_SHOWN = {
     *("setObjectName", "setProperty", "setStyleSheet", "getattr", "hasattr", "TypeVar", "cast"),
 }
@@ -99,7 +104,9 @@ def fields_of(template: str) -> set[str]:
 def makes_text(call: ast.Call) -> bool:
     name = name_of(call)
     # Methods of other objects are called warning and error as well.
-    return name in MAKERS | CARRIERS or (name in FINDINGS and isinstance(call.func, ast.Name))
+    return name in MAKERS | CARRIERS | LOOK_UPS or (
+        name in FINDINGS and isinstance(call.func, ast.Name)
+    )
 
 
 def template_fault(call: ast.Call) -> str:
@@ -109,10 +116,16 @@ def template_fault(call: ast.Call) -> str:
     if name in MAKERS | CARRIERS and len(call.args) > most:
         return f"a value without a name: {ast.unparse(call.args[most])}"
     templates = call.args[1 if name in FINDINGS else 0 : most]
-    given = {item.arg for item in call.keywords}
+    given = {item.arg for item in call.keywords} | ({"name"} if name in LOOK_UPS else set())
     used: set[str] = set()
     for template in templates:
-        if name not in MAKERS and isinstance(template, _PASSED_ON):
+        if name not in MAKERS | LOOK_UPS and isinstance(template, _PASSED_ON):
+            return ""
+        if (
+            name not in MAKERS | LOOK_UPS
+            and isinstance(template, ast.Call)
+            and makes_text(template)
+        ):
             return ""
         if not (isinstance(template, ast.Constant) and isinstance(template.value, str)):
             return f"no literal template: {ast.unparse(template)}"

@@ -28,7 +28,7 @@ from td3core.errors import (
 )
 from td3core.protocol.control import Control
 from td3core.text import Text
-from tests.support.stretched import OPEN
+from tests.support.stretched import INSIDE, OPEN
 
 TEMPLATE = "{name} cannot be {value:g}; it must be {allowed}."
 ALLOWED = Text("a number from {low:g} to {high:g}", low=0.0, high=1.0)
@@ -131,10 +131,19 @@ def test_a_file_that_is_not_utf_8_is_said_to_be_no_text() -> None:
 
 def test_an_unknown_name_is_answered_with_the_nearest_or_with_all() -> None:
     known = ["alpha", "alphb", "beta"]
-    one, several, none = (unknown_name("preset", name, known) for name in ("bete", "alph", "xyz"))
+    one, several, none = (
+        unknown_name("There is no preset called {name}.", name, known)
+        for name in ("bete", "alph", "xyz")
+    )
     assert str(one) == "There is no preset called 'bete'. Did you mean beta?"
     assert str(several).endswith("Did you mean one of these: alphb, alpha?")
     assert str(none) == "There is no preset called 'xyz'. Known: alpha, alphb, beta."
+
+
+def test_each_kind_of_unknown_name_has_a_sentence_of_its_own_to_translate(stretched: None) -> None:
+    problem = unknown_name("There is no field of {where} called {name}.", "lo", ["low"], where="x")
+    assert INSIDE.sub("", str(problem)) == "x'lo'. low?"
+    assert problem.message.english == "There is no field of x called 'lo'. Did you mean low?"
 
 
 def test_a_long_text_is_cut_and_kept_on_one_line() -> None:

@@ -181,9 +181,10 @@ def read_returns(
             gone = Text("{run} can no longer be read; shown as it was.", run=title)
             runs.append(replace(before, stamp=stamp, problem=gone))
     if len(paths) > MOST_RUNS:
-        most = Text(
-            "{count} runs were chosen; the first {most} are compared.",
-            count=len(paths),
+        most = Text.counted(
+            "{n} run was chosen; the first {most} are compared.",
+            "{n} runs were chosen; the first {most} are compared.",
+            n=len(paths),
             most=MOST_RUNS,
         )
         problems.insert(0, most)

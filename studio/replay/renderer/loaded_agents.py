@@ -48,8 +48,8 @@ class LoadedAgent:
         sizes = (playback.first_obs.size, prod(playback.env.action_space.shape or ()))
         if sizes != (known.obs_dim, known.act_dim):
             raise RequestError(
-                "{file} was trained on {env_id} with {obs_dim} observations and {act_dim} actions;"
-                " the one installed here has {obs_here} and {act_here}.",
+                "{file} was trained on {env_id} with observations of size {obs_dim} and actions of"
+                " size {act_dim}; the one installed here has {obs_here} and {act_here}.",
                 file=self.path.name,
                 env_id=self.env_id,
                 obs_dim=known.obs_dim,

@@ -110,7 +110,12 @@ def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
     failed = [s for s in statuses if s.state in (SeedState.FAILED, SeedState.INTERRUPTED)]
     if not failed:
         return None
-    count = Text("{failed} of {runs} runs failed.", failed=len(failed), runs=len(statuses))
+    count = Text.counted(
+        "{failed} of {n} run failed.",
+        "{failed} of {n} runs failed.",
+        n=len(statuses),
+        failed=len(failed),
+    )
     reasons = (Text("Seed {seed}: {reason}", seed=s.seed, reason=s.message) for s in failed)
     return Text.joined((count, *reasons))
 

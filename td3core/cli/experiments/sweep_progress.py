@@ -12,7 +12,7 @@ from td3core.cli.terminal import printable, return_cell
 from td3core.config.value_text import format_duration, plain_return, typed
 from td3core.errors import brief
 from td3core.protocol.trial_status import TRIAL_STATES, TrialStatus, names_of_states
-from td3core.text import tr
+from td3core.text import Text, tr
 
 if TYPE_CHECKING:
     from td3core.experiments.sweeps.folder import SweepState, TrialState
@@ -52,24 +52,25 @@ class SweepProgress:
 
 def summary(state: "SweepState") -> list[str]:
     """Return the final lines of a sweep."""
-    counts = tr(
-        "{name}: {done} done, {pruned} pruned, {failed} failed of {wanted} trials",
+    counts = Text.counted(
+        "{name}: {done} done, {pruned} pruned, {failed} failed of {n} trial",
+        "{name}: {done} done, {pruned} pruned, {failed} failed of {n} trials",
+        n=state.wanted,
         name=state.name,
         done=state.count(TrialStatus.DONE),
         pruned=state.count(TrialStatus.PRUNED),
         failed=state.count(TrialStatus.FAILED),
-        wanted=state.wanted,
     )
     best = state.best
     if best is None:
-        return [counts, tr("No trial was completed.")]
+        return [str(counts), tr("No trial was completed.")]
     found = tr(
         "best {objective} {value} in trial {number}",
         objective=state.objective,
         value=return_cell(best.value),
         number=best.number,
     )
-    lines = [counts, found]
+    lines = [str(counts), found]
     lines += [f"  {name} = {typed(value)}" for name, value in best.settings.items()]
     return lines
 
@@ -82,8 +83,9 @@ def trials_table(state: "SweepState") -> None:
 def _live_view(state: "SweepState") -> RenderableType:
     best = state.best
     running = state.count(TrialStatus.RUNNING)
-    line = tr("{done} of {wanted} trials", done=len(state.trials) - running, wanted=state.wanted)
-    line += "  " + tr(
+    over = len(state.trials) - running
+    of_all = Text.counted("{done} of {n} trial", "{done} of {n} trials", n=state.wanted, done=over)
+    line = f"{of_all}  " + tr(
         "{running} running  {done} done  {pruned} pruned  {failed} failed",
         running=running,
         done=state.count(TrialStatus.DONE),

@@ -50,17 +50,19 @@ class FilmReporter(BarReporter):
 
     def _position(self, progress: "FilmProgress") -> Text:
         if progress.scenes == 1:
-            return Text(
-                "Episode {number} of {count}, {frames:,} frames",
+            return Text.counted(
+                "Episode {number} of {count}, {n} frame",
+                "Episode {number} of {count}, {n:,} frames",
+                n=progress.frames,
                 number=progress.episode + 1,
                 count=self._episodes,
-                frames=progress.frames,
             )
-        return Text(
-            "Checkpoint {number} of {count}, {frames:,} frames",
+        return Text.counted(
+            "Checkpoint {number} of {count}, {n} frame",
+            "Checkpoint {number} of {count}, {n:,} frames",
+            n=progress.frames,
             number=progress.scene + 1,
             count=progress.scenes,
-            frames=progress.frames,
         )
 
     def _share_of_scene(self, progress: "FilmProgress") -> float:

@@ -44,9 +44,10 @@ def film_side_by_side(
     info = film.info
     if not as_json:
         print_result(
-            Text(
-                "film of {count} agents, {seconds:.1f} s, {size}, written to {file}",
-                count=len(film.agents),
+            Text.counted(
+                "film of {n} agent, {seconds:.1f} s, {size}, written to {file}",
+                "film of {n} agents, {seconds:.1f} s, {size}, written to {file}",
+                n=len(film.agents),
                 seconds=info.duration_s,
                 size=f"{info.width}x{info.height}",
                 file=out,

@@ -11,7 +11,7 @@ from td3core.exporters.report.sweep_section import SweepFacts, TrialFacts, secti
 from td3core.protocol.importance import FEWEST_TRIALS
 from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.layout import DESCRIPTION
-from td3core.text import tr
+from td3core.text import Text, tr
 
 _BEST = 5
 """Number of trials whose curves are shown."""
@@ -53,12 +53,13 @@ def with_sweep(request: ReportRequest, folder: SweepFolder) -> tuple[ReportReque
             tr("Curves of all trials: those of the best {count} are shown.", count=len(shown))
         )
     if not facts.importance:
-        lacking = tr(
+        lacking = Text.counted(
+            "Importance of the settings: it needs {least} completed trials; there is {n}.",
             "Importance of the settings: it needs {least} completed trials; there are {n}.",
-            least=FEWEST_TRIALS,
             n=state.count(TrialStatus.DONE),
+            least=FEWEST_TRIALS,
         )
-        missing.append(lacking)
+        missing.append(str(lacking))
     subject = tr("Sweep {name}", name=state.name)
     made = replace(request, subject=subject, first=(section_of(facts),), missing=tuple(missing))
     return made, paths

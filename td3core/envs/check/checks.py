@@ -50,17 +50,21 @@ def check_actions(info: EnvInfo) -> Finding:
         if odd.any():
             i = int(odd.argmax())
             return warning(ACTIONS, template, index=i, low=low[i], high=high[i])
-    if info.act_dim == 1:
-        return passed(ACTIONS, "One action from {low:g} to {high:g}.", low=low[0], high=high[0])
     if len(set(low)) == len(set(high)) == 1:
-        return passed(
-            ACTIONS,
-            "{count} actions, each from {low:g} to {high:g}.",
-            count=info.act_dim,
+        bounds = Text.counted(
+            "One action from {low:g} to {high:g}.",
+            "{n} actions, each from {low:g} to {high:g}.",
+            n=info.act_dim,
             low=low[0],
             high=high[0],
         )
-    return passed(ACTIONS, "{count} actions, each with its own bounds.", count=info.act_dim)
+    else:
+        bounds = Text.counted(
+            "{n} action with bounds of its own.",
+            "{n} actions, each with its own bounds.",
+            n=info.act_dim,
+        )
+    return Finding(Level.OK, ACTIONS, bounds)
 
 
 def check_size(info: EnvInfo) -> Finding:
@@ -72,9 +76,10 @@ def check_size(info: EnvInfo) -> Finding:
             " fewer.",
             count=info.obs_dim,
         )
-    if info.obs_dim == 1:
-        return passed(OBSERVATIONS, "One number per observation.")
-    return passed(OBSERVATIONS, "{count} numbers per observation.", count=info.obs_dim)
+    size = Text.counted(
+        "One number per observation.", "{n} numbers per observation.", n=info.obs_dim
+    )
+    return Finding(Level.OK, OBSERVATIONS, size)
 
 
 def check_shapes(probe: Rollout) -> Finding:
@@ -190,15 +195,21 @@ def check_repeatable(choice: EnvChoice, first: Rollout) -> Finding:
 def check_ends(choice: EnvChoice, info: EnvInfo, probe: Rollout, steps: int) -> Finding:
     """Check that episodes end; if none has, take up to ``steps`` further random steps."""
     if info.max_episode_steps:
-        return passed(
-            EPISODES, "Episodes end after {steps} steps at most.", steps=info.max_episode_steps
+        limit = Text.counted(
+            "Episodes end after {n} step at most.",
+            "Episodes end after {n} steps at most.",
+            n=info.max_episode_steps,
         )
+        return Finding(Level.OK, EPISODES, limit)
     if not any(probe.ends):
         probe = run_probe(choice, steps)
     if any(probe.ends):
-        return passed(
-            EPISODES, "An episode ended after {steps} steps.", steps=probe.ends.index(True) + 1
+        length = Text.counted(
+            "An episode ended after {n} step.",
+            "An episode ended after {n} steps.",
+            n=probe.ends.index(True) + 1,
         )
+        return Finding(Level.OK, EPISODES, length)
     return warning(
         EPISODES,
         "No episode ended in {steps} random steps and there is no time limit; an evaluation might"

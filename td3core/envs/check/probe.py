@@ -127,10 +127,13 @@ def _require_parts(result: Any, count: int, call: str, parts: Text) -> None:
         )
     if len(result) != count:
         raise ProbeError(
-            "{call} returned {count} values instead of {parts}.",
-            call=call,
-            count=len(result),
-            parts=parts,
+            Text.counted(
+                "{call} returned {n} value instead of {parts}.",
+                "{call} returned {n} values instead of {parts}.",
+                n=len(result),
+                call=call,
+                parts=parts,
+            )
         )
 
 

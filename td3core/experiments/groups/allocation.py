@@ -70,5 +70,10 @@ def allocate(runs: int, needed: int, jobs: int | None = None, threads: int = 0) 
     elif jobs is not None:
         reason = Text("{jobs} at once (threads: {threads}), as requested", **values)
     else:
-        reason = Text("{jobs} at once (threads: {threads}) on {cores} cores", cores=cores, **values)
+        reason = Text.counted(
+            "{jobs} at once (threads: {threads}) on {n} core",
+            "{jobs} at once (threads: {threads}) on {n} cores",
+            n=cores,
+            **values,
+        )
     return Allocation(jobs=at_once, threads=chosen, reason=reason)

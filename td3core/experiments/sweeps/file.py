@@ -87,7 +87,7 @@ def parse(text: str, default_name: str, *, begun: bool = False) -> SweepSpec:
         ) from problem
     for name in found:
         if name not in FIELDS:
-            raise unknown_name("field of a sweep", name, FIELDS)
+            raise unknown_name("There is no field of a sweep called {name}.", name, FIELDS)
     spec = _spec(found, default_name)
     _check_values(spec)
     if not begun:
@@ -103,9 +103,12 @@ def _spec(found: Mapping[str, Any], default_name: str) -> SweepSpec:
     space = {name: _dimension(name, each) for name, each in _table(found, "space").items()}
     if not space or len(space) > _MOST_DIMENSIONS:
         raise RequestError(
-            "space has {count} settings; it must have 1 to {most}.",
-            count=len(space),
-            most=_MOST_DIMENSIONS,
+            Text.counted(
+                "space has {n} setting; it must have 1 to {most}.",
+                "space has {n} settings; it must have 1 to {most}.",
+                n=len(space),
+                most=_MOST_DIMENSIONS,
+            )
         )
     settings = _table(found, "settings")
     _check_names(settings, space)
@@ -212,13 +215,15 @@ def _dimension(name: str, found: Any) -> Dimension:
         )
     types = setting_types()
     if name not in types:
-        raise unknown_name("setting", name, list(types))
+        raise unknown_name("There is no setting called {name}.", name, list(types))
     where = f"space.{name}"
     if not isinstance(found, dict):
         raise _refusal(where, found, Text("a table with low and high, or with choices"))
     for key in found:
         if key not in RANGE_FIELDS:
-            raise unknown_name(f"field of {where}", key, RANGE_FIELDS)
+            raise unknown_name(
+                "There is no field of {where} called {name}.", key, RANGE_FIELDS, where=where
+            )
     if "choices" in found:
         if len(found) > 1:
             raise RequestError("{where} has choices, so it takes nothing else.", where=where)
@@ -317,7 +322,7 @@ def _check_names(settings: Mapping[str, Any], space: Mapping[str, Any]) -> None:
                 field=SET_BY_SWEEP[name],
             )
         if name not in types:
-            raise unknown_name("setting", name, list(types))
+            raise unknown_name("There is no setting called {name}.", name, list(types))
         if name in space:
             raise RequestError("{name} is in settings and in space; keep one of them.", name=name)
         _checked(name, value)

@@ -105,7 +105,7 @@ class SweepFolder:
         if name not in known:
             if not known:
                 raise RequestError("There is no sweep in {path} yet.", path=str(runs_dir))
-            raise unknown_name("sweep", name, known)
+            raise unknown_name("There is no sweep called {name}.", name, known)
         return cls(runs_dir, name)
 
     @property

@@ -220,8 +220,11 @@ class SweepRunner:
         if end.outcome is None:
             run.losses += 1
             if run.losses >= _MOST_LOSSES and not trial.closing:
-                trial.failure = Text(
-                    "{loss}, {count} times in a row", loss=end.lost, count=run.losses
+                trial.failure = Text.counted(
+                    "{loss}, {n} time in a row",
+                    "{loss}, {n} times in a row",
+                    n=run.losses,
+                    loss=end.lost,
                 )
         elif end.outcome.stopped == "locked":
             # It is not lost: once released, it continues with the sweep.
@@ -332,9 +335,10 @@ class SweepRunner:
 
     def _give_up(self) -> None:
         failed = [each for each in self._records if each.state is TrialStatus.FAILED]
-        self._message = Text(
-            "All of the first {count} trials failed; the last one: {reason}",
-            count=len(failed),
+        self._message = Text.counted(
+            "The first trial failed: {reason}",
+            "All of the first {n} trials failed; the last one: {reason}",
+            n=len(failed),
             reason=failed[-1].reason,
         )
 

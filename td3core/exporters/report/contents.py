@@ -61,7 +61,7 @@ class ReportRequest:
     def __post_init__(self) -> None:
         for part in sorted(self.without):
             if part not in PARTS:
-                raise unknown_name("part of a report", part, PARTS)
+                raise unknown_name("There is no part of a report called {name}.", part, PARTS)
 
 
 def document_of(runs: Sequence[RunFacts], request: ReportRequest) -> Document:

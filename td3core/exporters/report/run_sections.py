@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from td3core.analysis.results import settings_of
-from td3core.config import all_given
+from td3core.config import all_given, sign_of
 from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import (
     format_count,
@@ -122,16 +122,19 @@ def all_settings(found: Material) -> Section:
     )
     names = [name for name in settings_of(groups[0].group.runs[0]) if name != "history"]
     rows = tuple(
-        (called.get(n, n), n, *(typographic(each.group.values(n)) for each in groups))
+        (called.get(n, n), n, *(typographic(each.group.values(n, sign_of)) for each in groups))
         for n in names
     )
     blocks: tuple[Block, ...] = (DataTable(columns=columns, rows=rows),)
     if len(found.comparison.groups) > len(groups):
         found.missing.append(
-            tr(
-                "Settings of {left} groups: the table has the first {most}.",
-                left=len(found.comparison.groups) - len(groups),
-                most=_MOST_COLUMNS,
+            str(
+                Text.counted(
+                    "Settings of {n} group: the table has the first {most}.",
+                    "Settings of {n} groups: the table has the first {most}.",
+                    n=len(found.comparison.groups) - len(groups),
+                    most=_MOST_COLUMNS,
+                )
             )
         )
     for run in found.runs.values():

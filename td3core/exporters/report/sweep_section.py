@@ -84,10 +84,11 @@ def _summary(sweep: SweepFacts) -> str:
     names = names_of_states(running=sweep.running)
     counts = {state: sum(t.state is state for t in sweep.trials) for state in names}
     told = ", ".join(f"{count} {names[state]}" for state, count in counts.items() if count)
-    text = Text(
-        "{n} of {wanted} trials in {duration}: {states}. Objective: {objective}.",
-        n=len(sweep.trials),
-        wanted=sweep.wanted,
+    text = Text.counted(
+        "{begun} of {n} trial in {duration}: {states}. Objective: {objective}.",
+        "{begun} of {n} trials in {duration}: {states}. Objective: {objective}.",
+        n=sweep.wanted,
+        begun=len(sweep.trials),
         duration=format_duration(sweep.seconds),
         states=told or tr("none yet"),
         objective=sweep.objective,

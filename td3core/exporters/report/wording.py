@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from td3core.config import RunConfig, Tunables, specs
-from td3core.config.value_text import plain_value, typographic
+from td3core.config.value_text import typographic, value_words
 from td3core.errors import brief
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.wording import STATES
@@ -39,4 +39,4 @@ def labels() -> dict[str, str]:
 
 def value_text(value: Any) -> str:
     """Return the value of a setting, shortened."""
-    return brief(typographic(plain_value(value)) or tr("none"), LONGEST_VALUE)
+    return brief(typographic(str(value_words(value))) or tr("none"), LONGEST_VALUE)

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QTextBrowser
 
 from studio.experiments.lessons_dialog import LessonsDialog
-from studio.experiments.queue_file import read_queue
+from studio.experiments.queue_file import QueuedRun, read_queue
 from studio.window.main_window import MainWindow
 from studio.window.opening.lessons import train_lesson
 from td3core.experiments.groups.seed_status import SeedState
@@ -60,6 +60,20 @@ def test_the_dialog_shows_question_arms_and_cost_of_the_current_lesson(
         assert all(arm.name in text for arm in lesson.arms)
         runs = len(lesson.arms) * len(lesson.seeds)
         assert dialog.findChild(object, "lesson_cost").text().startswith(f"{runs} runs of")
+
+
+def test_variants_are_shown_in_the_language_and_kept_in_english(
+    qtbot, lessons: tuple[Lesson, ...], stretched: None
+) -> None:
+    dialog = LessonsDialog(lessons)
+    qtbot.addWidget(dialog)
+    dialog.findChild(QListWidget, "lesson_list").setCurrentRow(1)
+    text = dialog.findChild(QTextBrowser, "lesson_view").toPlainText()
+    arm = lessons[1].arms[0]
+    assert str(arm.title) in text
+    assert str(arm.title) != arm.name == arm.title.english
+    queued = QueuedRun(config=arm.config, tunables=arm.tunables, variant=arm.name)
+    assert queued.about.startswith(str(arm.title))
 
 
 def test_enter_asks_for_the_current_lesson(

@@ -20,6 +20,7 @@ from studio.theme.theme import load_theme
 from td3core.cli.experiments.sweep_progress import trials_table
 from td3core.config import label_of
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.protocol.importance import too_few_trials
 from td3core.protocol.trial_status import TrialStatus
 from td3core.system.files import make_folder
 from tests.support.mouse import double_click, turn_wheel
@@ -260,6 +261,7 @@ def test_importance_says_whether_it_is_computed_or_lacks_trials(qtbot, plots: Sw
     assert note(plots) == "Computing…"
     plots.show_importance({})
     assert note(plots) == "Shown after 20 completed trials; there are 6 so far."
+    assert str(too_few_trials(1)) == "Shown after 20 completed trials; there is 1 so far."
     plots.show_importance({}, missing="The study cannot be read.")
     assert note(plots) == "The study cannot be read."
     about = plots.findChild(QLabel, "sweep_about")

@@ -7,7 +7,8 @@ from PySide6.QtWidgets import QApplication, QDialogButtonBox, QLineEdit, QMenu, 
 from studio.live.live_panel import LivePanel
 from studio.live.schedule_dialog import ScheduleDialog
 from studio.theme.theme import load_theme
-from td3core.config import Tunables, at_step, changes, given
+from td3core.config import Tunables, at_step, changes, given, spec
+from td3core.config.tunables import NO_FLOOR
 from tests.studio.live.requests import Requests
 
 TAU = "0.02@20000, 0.005@40000"
@@ -135,6 +136,24 @@ def test_a_schedule_is_entered_in_a_dialog_that_says_what_is_wrong(panel, look, 
     assert seen == ["0.99@0", "Discount cannot be 7.0; it must be a number from 0 to 1."]
     assert given(requests.made[-1], "gamma") == "0.9@0, 0.99@100%"
     assert look("schedule_gamma").isVisible()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "begin"),
+    [
+        ("reward_floor", NO_FLOOR, "off@0"),
+        ("reward_floor", -5.0, "-5.0@0"),
+        ("batch_size", 1024, "1024@0"),
+    ],
+)
+def test_a_schedule_begins_with_the_value_in_a_form_that_is_read(
+    qtbot, stretched, name: str, value: float, begin: str
+) -> None:
+    tunables, parent = Tunables(**{name: value}), QWidget()
+    dialog = ScheduleDialog(name, spec(Tunables, name), tunables, 0, 1000, parent)
+    qtbot.addWidget(parent)
+    assert dialog.schedule == begin
+    assert dialog.findChild(QWidget, "schedule_problem").text() == ""
 
 
 def test_a_row_offers_a_schedule_or_its_end(qtbot, panel, look, requests) -> None:

@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor
 
 from studio.run_browser.columns import RunColumn, about, lines_of, started, told_below
 from studio.run_browser.delegate import hidden_columns, shown_lines
+from studio.run_browser.rows import RunRow
 from studio.run_browser.scanner import scan
 from studio.run_browser.sparklines import Sparklines, read_means
 from studio.run_browser.tree_model import RunTreeModel
@@ -17,10 +18,12 @@ from studio.theme.theme import load_theme
 from td3core.config import to_dict
 from td3core.config.presets import compose
 from td3core.runs.directory import RunDirectory
+from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel
 from td3core.runs.naming import changes_in_words
 from tests.studio.fake_runs import make_run, return_at
 from tests.studio.run_browser.runs_list import choose, read_again
+from tests.support.stretched import INSIDE
 
 ENV = "Pendulum-v1"
 
@@ -32,15 +35,25 @@ def preset_run(runs: Path, *names: str, **values: object) -> RunDirectory:
 
 def test_only_what_was_changed_from_the_preset_is_named(runs_dir: Path) -> None:
     usual: dict = {}
-    assert changes_in_words(preset_run(runs_dir, seed=8, steps=500), usual) == ""
-    assert changes_in_words(preset_run(runs_dir, "DDPG"), usual) == ""
+    assert str(changes_in_words(preset_run(runs_dir, seed=8, steps=500), usual)) == ""
+    assert str(changes_in_words(preset_run(runs_dir, "DDPG"), usual)) == ""
     changed = preset_run(runs_dir, gamma=0.9, actor_hidden=(32, 32), reward_floor=-5.0)
-    assert changes_in_words(changed, usual) == "Actor layers 32, 32, γ 0.9, Reward floor -5"
+    assert str(changes_in_words(changed, usual)) == "Actor layers 32, 32, γ 0.9, Reward floor -5"
     more = preset_run(runs_dir, gamma=0.9, tau=0.1, policy_delay=3, critic_lr=1e-4)
-    assert changes_in_words(more, usual).endswith("1 more")
+    assert str(changes_in_words(more, usual)).endswith("1 more")
     # A missing preset: nothing can be said, and nothing is made up.
     gone = preset_run(runs_dir, preset="deleted", gamma=0.9)
-    assert changes_in_words(gone, usual) == ""
+    assert str(changes_in_words(gone, usual)) == ""
+
+
+def test_the_tooltip_names_changed_settings_in_the_language_and_the_run_keeps_its_name(
+    runs_dir: Path, stretched: None
+) -> None:
+    found = summarise(preset_run(runs_dir, actor_hidden=(), normalize_observations=True))
+    assert "Actor layers none, Normalise observations on" in found.description
+    row = RunRow(path=found.run, stamp=(), summary=found)
+    (told,) = (part for part in about(row).split("<br>") if "Changed" in part)
+    assert set(INSIDE.sub("", told)) <= set(" ,")
 
 
 def test_what_differs_stands_first(qtbot, browser, runs_dir: Path) -> None:

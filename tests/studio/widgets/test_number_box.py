@@ -12,6 +12,8 @@ from studio.widgets.number_text import read_number
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, Tunables, default, spec
 from td3core.errors import RequestError
+from td3core.text import Text
+from tests.support.stretched import OPEN
 
 MILLION = ["1000000", "1e6", "1E6", "1 000 000", "1,000,000", "1_000_000", "1\u202f000\u00a0000"]
 
@@ -122,7 +124,7 @@ def test_a_value_that_is_set_replaces_wrong_text_even_if_it_is_the_same(qtbot, r
 
 
 def test_the_word_for_zero_is_read_and_shown(qtbot):
-    box = WholeNumberBox(0, 1e9, "never")
+    box = WholeNumberBox(0, 1e9, Text("never"))
     qtbot.addWidget(box)
     box.setValue(5)
     type_in(qtbot, box, "never")
@@ -135,7 +137,7 @@ def test_the_word_for_zero_is_read_and_shown(qtbot):
 
 
 def test_wrong_text_where_a_word_stands_for_zero_stays_and_is_refused(qtbot):
-    box = WholeNumberBox(0, 1e9, "automatic")
+    box = WholeNumberBox(0, 1e9, Text("automatic"))
     qtbot.addWidget(box)
     assert box.text() == "automatic"
     type_in(qtbot, box, "4x")
@@ -215,6 +217,23 @@ def test_a_limit_that_limits_nothing_reads_as_off(qtbot) -> None:
         assert box.entered() == value
     assert format_setting(spec(Tunables, "reward_floor"), -1e9) == "off"
     assert format_setting(spec(RunConfig, "eval_interval"), 0) == "never"
+
+
+def test_a_word_for_a_value_is_shown_in_the_language_and_read_in_it_or_in_english(
+    qtbot, stretched
+) -> None:
+    box = NumberBox(spec(Tunables, "reward_floor"), whole=False)
+    qtbot.addWidget(box)
+    box.setValue(-1e9)
+    shown = box.text()
+    assert shown.startswith(f"{OPEN}off")
+    for word in ("off", shown):
+        box.setValue(-5)
+        box.lineEdit().setText(word)
+        assert (box.entered(), box.text()) == (-1e9, shown)
+    assert format_setting(spec(RunConfig, "eval_interval"), 0).startswith(f"{OPEN}never")
+    assert format_setting(spec(RunConfig, "twin_critics"), True).startswith(f"{OPEN}on")
+    assert format_setting(spec(RunConfig, "actor_hidden"), ()).startswith(f"{OPEN}none")
 
 
 @given(st.floats(1e-12, 1.0))

@@ -41,7 +41,6 @@ from td3core.analysis.comparison import improvement
 from td3core.analysis.figure_data import BAND_ABOUT
 from td3core.config import RunConfig, Tunables, specs, type_words
 from td3core.config.presets import load_presets
-from td3core.config.value_text import plain_value
 from td3core.envs.catalogue import KNOWN
 from td3core.errors import RequestError
 from td3core.exporters.registry import EXPORTERS
@@ -57,7 +56,7 @@ _PATH = re.compile(r"(?:/[^\s/<>]+){2,}")
 DATA = {
     # The program, its algorithms, and kinds of files.
     *("TD", "Studio", "DDPG", "SVG", "PNG", "PDF", "CSV", "EGL", "Mesa"),
-    *("xml", "file", "path", "to", "ant", "toml", "safetensors", "mp", "gif", "png", "pip", "none"),
+    *("xml", "file", "path", "to", "ant", "toml", "safetensors", "mp", "gif", "png", "pip"),
     # Keys.
     *("Ctrl", "Shift", "Alt", "Esc", "Tab", "Del", "Enter", "Return", "Space"),
     *("Home", "Left", "Right"),
@@ -74,7 +73,7 @@ def described_by_core(window: MainWindow) -> set[str]:
     found: list[object] = [getattr(each, part) for each in KNOWN for part in ("env_id", "group")]
     for kind in (RunConfig, Tunables):
         for name, spec in specs(kind):
-            found += [name, spec.label, spec.help, spec.unit, spec.zero, spec.lowest, spec.symbol]
+            found += [name, spec.label, spec.help, spec.unit, spec.symbol]
             found += [*spec.help.values.values(), *spec.choices]
             found += [", ".join(spec.choices), type_words(name)]
     for preset in load_presets().values():
@@ -84,14 +83,13 @@ def described_by_core(window: MainWindow) -> set[str]:
         found += [rule.title, rule.reason, *(each.advice for each in remedies)]
     found += [path.name.partition(".")[0] for path in (files("resources") / "agents").iterdir()]
     for each in EXPORTERS:
-        found += [each.about, f"{each.title} ({', '.join(each.suffixes)})"]
+        found += [each.about, ", ".join(each.suffixes).lstrip(".")]
     found += [wording.FINAL_ABOUT, wording.BEST_ABOUT, wording.INTERVAL_ABOUT]
     found.append(wording.DEVIATION_ABOUT)
-    found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT, plain_value(True), plain_value(False)]
+    found += [wording.IMPROVEMENT_ABOUT, BAND_ABOUT]
     for row in window.runs.model.rows.values():
         assert row.summary is not None
         found += [row.path.name, row.title, row.summary.title, row.summary.description]
-        found.append(row.summary.changed)
     shown = window.comparison.session.shown
     if shown is not None:
         found += [*shown.notes, *shown.comparison.differing]

@@ -34,6 +34,7 @@ from td3core.runs.listing import summarise
 from td3core.runs.metadata import RunLabel, write_label
 from td3core.runs.naming import description_of
 from td3core.training.launch import train
+from tests.support.stretched import CLOSE, OPEN, PAD
 from tests.td3core.analysis.many_runs import CAR, two_groups, write_run
 from tests.td3core.helpers import Told, finish, same, tensors, tiny
 from tests.td3core.training.resuming import go_on_well, stopped
@@ -435,7 +436,7 @@ def test_runs_without_evaluations_are_left_out_and_named(runs_dir: Path) -> None
     # A training run may still get one.
     training = replace(runs[1], live=True)
     notes = [str(note) for note in compare([runs[0], training]).notes]
-    assert "1 of 2 runs of TD3 have no results yet." in notes
+    assert "1 of 2 runs of TD3 has no results yet." in notes
     assert not any("left out" in note for note in notes)
 
 
@@ -590,3 +591,10 @@ def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Pat
 def test_a_network_without_layers_has_a_value_to_show() -> None:
     assert value_text(()) == plain_value(()) == "none"
     assert value_text((64, 32)) == "64×32"
+
+
+def test_words_for_values_are_translated_where_settings_have_labels(stretched: None) -> None:
+    shown = [value_text(value, sign_of) for value in (True, False, ())]
+    assert [each.strip(f"{OPEN}{CLOSE}{PAD}") for each in shown] == ["on", "off", "none"]
+    assert all(each.startswith(OPEN) for each in shown)
+    assert value_text(True) == "on"

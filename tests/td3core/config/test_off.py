@@ -6,7 +6,9 @@ import pytest
 
 from td3core.config import Tunables, at_step, make_settings, parse_value, spec
 from td3core.config.spec import parse_text
+from td3core.config.value_text import plain_value
 from td3core.errors import RequestError
+from tests.support.stretched import INSIDE
 
 
 def test_the_reward_floor_is_off_in_words_and_can_be_typed_so() -> None:
@@ -27,3 +29,16 @@ def test_a_schedule_may_begin_or_end_with_off() -> None:
     assert found == [-1e9, pytest.approx(-1e9 / 20 - 9.5, rel=1e-6), -1e9, -1e9]
     with pytest.raises(RequestError, match="or a schedule"):
         make_settings({"env": "Pendulum-v1", "tau": "off@10, 0.1@20"})
+
+
+def test_the_words_of_a_refusal_are_translated_and_files_keep_the_english_ones(
+    stretched: None,
+) -> None:
+    (item,) = (each for each in fields(Tunables) if each.name == "reward_floor")
+    with pytest.raises(RequestError) as caught:
+        parse_text(item, "much")
+    assert INSIDE.sub("", str(caught.value)) == "reward_floor'much'1,000,000,000."
+    word = str(spec(Tunables, "reward_floor").lowest)
+    assert parse_text(item, word) == parse_text(item, "off") == -1e9
+    assert parse_value("reward_floor", f"{word}@10, -10@20") == "off@10, -10@20"
+    assert plain_value(False) == "off"

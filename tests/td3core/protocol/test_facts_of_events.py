@@ -19,6 +19,7 @@ FAILED = Text("It failed.")
     ("count", "step", "said"),
     [
         (0, 40, ""),
+        (1, 0, "Repeating the 1 recorded step: no checkpoint exists"),
         (12, 0, "Repeating all 12 recorded steps: no checkpoint exists"),
         (1, 40, "Repeating 1 step recorded after the checkpoint at step 40"),
         (1200, 4000, "Repeating 1,200 steps recorded after the checkpoint at step 4,000"),

@@ -1,17 +1,20 @@
 """Verify tries on copies whether a run resumes exactly."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from td3core import checkpoint
 from td3core.cli import app
 from td3core.errors import RequestError, RunError
 from td3core.protocol.events import Ended
 from td3core.runs.directory import RunDirectory
-from td3core.training.verify_resume import verify
+from td3core.runs.layout import CHECKPOINTS, LAST
+from td3core.training.verify_resume import differences_of, verify
 from tests.support.scripted import Script
 from tests.td3core.helpers import finish, tiny
 from tests.td3core.training.resuming import branched, contents
@@ -63,6 +66,16 @@ def test_a_state_that_only_one_of_the_runs_has_is_a_difference(
     correlated = {"noise_correlation": 0.5, "exploration_noise": 0.2, "steps": 62}
     ended = finish(runs_dir, scripted(script), **VALUES | correlated)
     assert not any(verify(ended.run, steps=steps).exact for steps in range(10, 22))
+
+
+def test_a_single_tensor_that_differs_is_named(runs_dir: Path, tmp_path: Path) -> None:
+    run, other = finish(runs_dir, **VALUES).run, tmp_path / "other"
+    shutil.copytree(run, other)
+    last = other / CHECKPOINTS / LAST
+    saved = checkpoint.load(last)
+    saved.tensors["actor.0.bias"] = saved.tensors["actor.0.bias"] + 1
+    checkpoint.save(last, saved.header, saved.tensors)
+    assert list(map(str, differences_of(run, other))) == ["The tensor actor.0.bias differs."]
 
 
 def test_a_warning_counts_as_a_difference(runs_dir: Path) -> None:
