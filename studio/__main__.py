@@ -69,7 +69,7 @@ def _runs_dir(arguments: list[str]) -> Path | None:
             return Path(folder)
         case [one] if one.startswith("--runs-dir="):
             return Path(one.partition("=")[2])
-    raise RequestError("The window takes only --runs-dir FOLDER, not: {words}.", words=words)
+    raise RequestError("The window takes only --runs-dir DIR, not: {words}.", words=words)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ from td3core.config.value_text import format_count as format_count
 from td3core.config.value_text import format_duration as format_duration
 from td3core.config.value_text import format_share as format_share
 from td3core.config.value_text import plain_minus as plain_minus
-from td3core.config.value_text import plain_return, value_words, with_letter
+from td3core.config.value_text import plain_return as plain_return
 from td3core.config.value_text import typed as typed
 from td3core.config.value_text import typographic as typographic
+from td3core.config.value_text import value_words, with_letter
 from td3core.protocol import wording
 from td3core.protocol.run_status import RunStatus
 from td3core.text import Text, tr
@@ -66,8 +67,9 @@ def format_number(value: float) -> str:
 
 
 def format_tick(value: float) -> str:
-    """Format a value in three significant digits, for small spaces: −0.25, 12.4, 1.2e+04."""
-    return typographic(f"{value:.3g}")
+    """Format a value in three significant digits, for small spaces: −0.25, 12.4, 1,230, 1.2e+06."""
+    shown = f"{value:.3g}"
+    return typographic(f"{float(shown):,.0f}" if 999.5 <= abs(value) < 999_500 else shown)
 
 
 def format_return(value: float | None, spread: float | None = None) -> str:

@@ -211,9 +211,23 @@ def test_every_command_takes_its_options(path: Path) -> None:
         used = {word.partition("=")[0] for word in words if word.startswith("--")}
         assert used <= options_of(command), words
         for option, value in pairwise(words):
-            if option == "--set" and value != "NAME=VALUE":
+            if option == "--set" and value != "FIELD=VALUE":
                 name, _, text = value.partition("=")
                 parse_value(name, text)
+
+
+def test_the_manual_names_the_values_of_options_as_the_help_does() -> None:
+    named = {
+        (option, parameter.metavar)
+        for command in subcommands().values()
+        for parameter in command.params
+        for option in parameter.opts
+    }
+    page = (MANUAL / "command-line.md").read_text("utf-8")
+    cells = re.findall(r"(?m)^\| (`--.*?) \|", page)
+    told = re.findall(r"`(--[a-z-]+) ([^` ]+)`", "\n".join(cells))
+    assert len(told) > 40
+    assert set(told) <= named
 
 
 @pytest.mark.parametrize("path", [ROOT / "README.md", *PAGES], ids=name_of)

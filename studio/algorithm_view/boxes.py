@@ -93,8 +93,8 @@ BOXES = (
     ),
     Box(
         name="critic1_target",
-        title=Text("6 Target Q1′"),
-        equation=Text("Q1′(s′, ã)"),
+        title=Text("6 Target Q₁′"),
+        equation=Text("Q₁′(s′, ã)"),
         about=Text(
             "The slow copy of the first critic values the smoothed action in the next state. It"
             " moves only when the targets are averaged."
@@ -107,8 +107,8 @@ BOXES = (
     ),
     Box(
         name="critic2_target",
-        title=Text("6 Target Q2′"),
-        equation=Text("Q2′(s′, ã)"),
+        title=Text("6 Target Q₂′"),
+        equation=Text("Q₂′(s′, ã)"),
         about=Text(
             "The slow copy of the second critic values the same action. It began with other weights"
             " and so errs in other places than the first."
@@ -122,7 +122,7 @@ BOXES = (
     Box(
         name="minimum",
         title=Text("7 Minimum"),
-        equation=Text("min(Q1′(s′, ã), Q2′(s′, ã))"),
+        equation=Text("min(Q₁′(s′, ã), Q₂′(s′, ã))"),
         about=Text(
             "Clipped double Q-learning: the smaller of both values is used for each transition. An"
             " overestimate then has to be made by both critics to get into the target."
@@ -146,7 +146,7 @@ BOXES = (
     Box(
         name="y",
         title=Text("8 Target y"),
-        equation=Text("y = r + γ (1 − terminated) min(Q1′, Q2′)"),
+        equation=Text("y = r + γ (1 − terminated) min(Q₁′, Q₂′)"),
         about=Text(
             "The value that both critics are to learn: the reward, and what the next state is worth"
             " discounted by γ. No gradient flows through it."
@@ -157,8 +157,8 @@ BOXES = (
     ),
     Box(
         name="critic1",
-        title=Text("Critic Q1"),
-        equation=Text("Q1(s, a)"),
+        title=Text("Critic Q₁"),
+        equation=Text("Q₁(s, a)"),
         about=Text(
             "The first critic values the stored action in the stored state. It is also the one that"
             " the actor climbs."
@@ -171,8 +171,8 @@ BOXES = (
     ),
     Box(
         name="critic2",
-        title=Text("Critic Q2"),
-        equation=Text("Q2(s, a)"),
+        title=Text("Critic Q₂"),
+        equation=Text("Q₂(s, a)"),
         about=Text(
             "The second critic learns the same target from other first weights. It is needed for"
             " the minimum alone; the actor never sees it."
@@ -186,7 +186,7 @@ BOXES = (
     Box(
         name="losses",
         title=Text("9 Critic losses"),
-        equation=Text("L1 = mean (Q1(s, a) − y)²,  L2 = mean (Q2(s, a) − y)²"),
+        equation=Text("L₁ = mean (Q₁(s, a) − y)²,  L₂ = mean (Q₂(s, a) − y)²"),
         about=Text(
             "The mean squared distance of each critic to the target. It need not fall as the agent"
             " gets better, because the values themselves grow."
@@ -211,7 +211,7 @@ BOXES = (
     Box(
         name="actor_step",
         title=Text("11 Actor step"),
-        equation=Text("L = −mean Q1(s, π(s)), every d-th update"),
+        equation=Text("L = −mean Q₁(s, π(s)), every d-th update"),
         about=Text(
             "The actor climbs the first critic. Delayed: it moves with every d-th update only, so"
             " that it follows a critic which has had time to learn."
@@ -223,7 +223,7 @@ BOXES = (
     Box(
         name="critic_step",
         title=Text("10 Critic step"),
-        equation=Text("Adam on L1 + L2"),
+        equation=Text("Adam on L₁ + L₂"),
         about=Text(
             "One step of Adam with the critics' learning rate, on the sum of both losses. Both"
             " critics move with every update."

@@ -30,7 +30,7 @@ def switched_off(config: RunConfig | None, tunables: Tunables | None) -> dict[st
         one = tr("off: one critic")
         found |= {"critic2": one, "critic2_target": one}
         if not truncates:
-            found["minimum"] = tr("off: Q1′ as it is")
+            found["minimum"] = tr("off: Q₁′ as it is")
     if truncates and tunables is not None and tunables.dropped_quantiles == 0:
         found["minimum"] = tr("off: all are kept")
     if tunables is not None and tunables.policy_noise == 0.0:
@@ -70,7 +70,7 @@ def _beside_minimum(seen: Traced, algorithm: str) -> str:
     if algorithm == TQC:
         everything = sum(seen.target_q) / len(seen.target_q)
         return tr("all: {mean}", mean=format_number(everything))
-    return tr("Q1′ in {share}", share=format_share(seen.first_smaller))
+    return tr("Q₁′ in {share}", share=format_share(seen.first_smaller))
 
 
 def _of_critics(seen: Traced) -> Mapping[str, Reading]:
@@ -78,7 +78,7 @@ def _of_critics(seen: Traced) -> Mapping[str, Reading]:
     for i, (ahead, now) in enumerate(zip(seen.target_q, seen.q, strict=True), start=1):
         found[f"critic{i}_target"] = Reading(format_number(ahead))
         found[f"critic{i}"] = Reading(format_number(now))
-    losses = [f"L{i} {format_tick(each)}" for i, each in enumerate(seen.critic_loss, start=1)]
+    losses = [f"L{i} {format_tick(x)}" for i, x in zip("₁₂", seen.critic_loss, strict=False)]
     return found | {"losses": Reading(losses[0], losses[1] if len(losses) > 1 else "")}
 
 
@@ -96,7 +96,7 @@ def _of_delay(seen: Traced) -> Mapping[str, Reading]:
 
 def arrow_labels(seen: Traced, algorithm: str) -> dict[str, str]:
     """Return the labels of the arrows, by name."""
-    smallest = "min" if len(seen.target_q) > 1 else "Q1′"
+    smallest = "min" if len(seen.target_q) > 1 else "Q₁′"
     if algorithm == TQC:
         smallest = "z"
     losses = " + ".join(format_tick(each) for each in seen.critic_loss)
@@ -131,7 +131,7 @@ def details(name: str, seen: Traced, algorithm: str) -> str:
     if name == "minimum" and algorithm == TQC:
         dropped = seen.tunables.dropped_quantiles * len(seen.target_q)
         parts.append(tr("the largest {n} left out", n=dropped))
-        parts.append(tr("{share} of the others are Q1′", share=format_share(seen.first_smaller)))
+        parts.append(tr("{share} of the others are Q₁′", share=format_share(seen.first_smaller)))
     if name == "y" and seen.terminated:
         parts.append(tr("{share} terminated", share=format_share(seen.terminated)))
     for change in seen.changes:

@@ -22,7 +22,7 @@ from studio.experiments.sweep_export import (
     write_importance,
     write_trials,
 )
-from studio.formatting import format_count, format_number, format_value, typographic
+from studio.formatting import format_count, format_number, format_value, plain_return, typographic
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
 from studio.widgets.controls import make_label
@@ -72,13 +72,14 @@ _SYMBOL = {"symbol": "o", "symbolSize": 6, "symbolPen": None, "pen": None}
 
 
 class _Axis(pg.AxisItem):  # type: ignore[misc]
-    """An axis with typographic minus signs, and with every name that is set as its tick."""
+    """An axis whose numbers are written as elsewhere, and with every name set as its tick."""
 
     def tickStrings(  # noqa: N802
         self, values: Sequence[float], scale: float, spacing: float
     ) -> list[str]:
         """Return the labels of these ticks."""
-        return [typographic(each) for each in super().tickStrings(values, scale, spacing)]
+        decimals = max(0, math.ceil(-math.log10(spacing * scale)))
+        return [typographic(plain_return(value * scale, decimals)) for value in values]
 
 
 class SweepPlots(QWidget):

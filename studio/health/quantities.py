@@ -23,7 +23,7 @@ class Quantity:
     def meaning(self) -> Text:
         """Its description, for a tooltip."""
         if self.minus:
-            return Text("mean of Q1(s, a) - y over the batch; above 0, the update lowers Q1")
+            return Text("mean of Q₁(s, a) − y over the batch; above 0, the update lowers Q₁")
         metrics = EVALUATION_METRICS if self.of_evaluations else METRICS
         return next(metric.meaning for metric in metrics if metric.name == self.column)
 
@@ -31,24 +31,24 @@ class Quantity:
 QUANTITIES = (
     Quantity("bias", Text("Overestimation"), of_evaluations=True),
     Quantity("q_to_bound", Text("|Q| by its bound")),
-    Quantity("q_gap", Text("|Q1 − Q2|")),
+    Quantity("q_gap", Text("|Q₁ − Q₂|")),
     Quantity("q1", Text("TD error, mean"), minus="target", always=True),
-    Quantity("critic1_loss", Text("Critic loss, Q1"), always=True),
+    Quantity("critic1_loss", Text("Critic loss, Q₁"), always=True),
     Quantity("td_median", Text("TD error, median")),
     Quantity("td_p90", Text("TD error, 90 %")),
     Quantity("td_p99", Text("TD error, 99 %")),
     Quantity("td_max", Text("TD error, largest")),
-    Quantity("critic_rank", Text("Feature rank, Q1")),
+    Quantity("critic_rank", Text("Feature rank, Q₁")),
     Quantity("critic_dead", Text("Dead units, critics")),
     Quantity("critic_dormant", Text("Dormant units, critics")),
-    Quantity("critic1_gradient", Text("Gradient norm, Q1")),
-    Quantity("critic1_weight", Text("Weight norm, Q1")),
-    Quantity("critic1_update", Text("Update ratio, Q1")),
-    Quantity("critic1_lag", Text("Target lag, Q1")),
-    Quantity("critic2_gradient", Text("Gradient norm, Q2")),
-    Quantity("critic2_weight", Text("Weight norm, Q2")),
-    Quantity("critic2_update", Text("Update ratio, Q2")),
-    Quantity("critic2_lag", Text("Target lag, Q2")),
+    Quantity("critic1_gradient", Text("Gradient norm, Q₁")),
+    Quantity("critic1_weight", Text("Weight norm, Q₁")),
+    Quantity("critic1_update", Text("Update ratio, Q₁")),
+    Quantity("critic1_lag", Text("Target lag, Q₁")),
+    Quantity("critic2_gradient", Text("Gradient norm, Q₂")),
+    Quantity("critic2_weight", Text("Weight norm, Q₂")),
+    Quantity("critic2_update", Text("Update ratio, Q₂")),
+    Quantity("critic2_lag", Text("Target lag, Q₂")),
     Quantity("saturated", Text("Saturated actions")),
     Quantity("saturated_most", Text("Saturated, worst")),
     Quantity("policy_change", Text("Change of the policy")),

@@ -44,7 +44,7 @@ class _Form(NamedTuple):
     """A format specification."""
 
     def text(self, value: float) -> str:
-        """Return a number in this form: 1475, 1.5k, 1.48M."""
+        """Return a number in this form: 1,475, 1.5k, 1.48M."""
         if not value:
             return "0"
         return typographic(f"{value / self.divisor:{self.digits}}{self.unit}")
@@ -355,14 +355,14 @@ def _moved_into(rect: QRectF, area: QRectF) -> QRectF:
 
 
 def _power(exponent: float) -> str:
-    """Return a power of ten as short text: 1e-3, 0.05, 2, 1500, 1e4.
+    """Return a power of ten as short text: 1e-3, 0.05, 2, 1,500, 1e4.
 
     Ticks are at round numbers: all digits beyond are errors of the logarithm.
     Exponents have a hyphen, as typed: a minus sign would be as wide as a digit.
     """
     digits, power = f"{10.0**exponent:.{_EXACT - 1}e}".split("e")
     if int(power) in _PLAIN:
-        return f"{float(digits) * 10.0 ** int(power):.{_EXACT}g}"
+        return f"{float(digits) * 10.0 ** int(power):,.{_EXACT}g}"
     return f"{float(digits):.{_EXACT}g}e{int(power)}"
 
 
@@ -377,10 +377,11 @@ def _shortest_form(values: Sequence[float], spacing: float) -> _Form:
     for limit, unit in ((1e6, "M"), (1e3, "k"), (1.0, "")):
         if largest >= limit or not unit:
             decimals = max(0, math.ceil(-math.log10(spacing / limit) - 1e-9)) if spacing else 0
-            forms.append(_Form(limit, unit, f".{decimals}f"))
+            forms.append(_Form(limit, unit, f",.{decimals}f"))
 
     def lengths(form: _Form) -> tuple[int, int]:
-        found = [len(form.text(value)) for value in values]
+        # Without thousands separators, which are narrow.
+        found = [len(form.text(value).replace(",", "")) for value in values]
         return max(found, default=0), sum(found)
 
     return min(forms, key=lengths)

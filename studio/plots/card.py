@@ -46,7 +46,7 @@ _NAME_SIZE = 8 / 9
 _LEAST_WIDTH, _LEAST_HEIGHT, _THREE_LINES = 86, 90, 64
 """Smallest size of a plot in pixels, and the height of three labels above an x axis, with the usual
 font."""
-_LONGEST, _TICKS = "−1000", 6
+_LONGEST, _TICKS = "−1,000", 6
 """The longest usual label of a tick, and pixels around it."""
 _NAME_MARGIN = 5
 """Pixels by which pyqtgraph lets the name of an axis extend beyond it."""

@@ -24,7 +24,7 @@ def critics_learn(record: RunRecord) -> Text | None:
         return None
     return Text(
         "After {n} steps with random actions, the critics learn with every step. Q falls while they"
-        " find out how bad the start is, and the actor's loss, which is −Q1, rises: both are as"
+        " find out how bad the start is, and the actor's loss, which is −Q₁, rises: both are as"
         " they should be.",
         n=format_count(config.learning_starts),
     )

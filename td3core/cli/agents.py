@@ -8,7 +8,7 @@ import typer
 
 from td3core.cli.consent import obtain_consent
 from td3core.cli.numerics import require_class
-from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv
+from td3core.cli.options import AsJson, CheckpointFile, Force, RunsDir, TrustEnv, limited
 from td3core.cli.paths import find_checkpoint, require_writable_name
 from td3core.cli.terminal import CommandResult, console, log, print_result
 from td3core.config.value_text import format_share, plain_return
@@ -19,8 +19,8 @@ from td3core.text import Text, Value, marked, tr
 if TYPE_CHECKING:
     from td3core.evaluation.result import EvaluationResult, Overestimation
 
-Episodes = Annotated[int, typer.Option("--episodes", min=1, help=marked("Number of episodes."))]
-Seed = Annotated[int, typer.Option("--seed", min=0, help=marked("Seed of the episodes."))]
+Episodes = Annotated[int, limited("--episodes", "N", marked("Number of episodes."), low=1)]
+Seed = Annotated[int, limited("--seed", "SEED", marked("Seed of the episodes."), low=0)]
 
 
 def evaluate_command(
@@ -83,13 +83,21 @@ def _bias_in_words(found: "Overestimation | None") -> Text:
 def replay_command(
     checkpoint: CheckpointFile,
     video: Annotated[
-        Path, typer.Option("--video", help=marked("The MP4, GIF or WebP file to write."))
+        Path,
+        typer.Option("--video", metavar="FILE", help=marked("The MP4, GIF or WebP file to write.")),
     ],
     episodes: Episodes = 1,
     seed: Seed = 0,
     speed: Annotated[
         float,
-        typer.Option(min=0.1, max=16.0, help=marked("How many times as fast the video plays.")),
+        limited(
+            "--speed",
+            "FACTOR",
+            marked("How many times as fast the video plays."),
+            float,
+            low=0.1,
+            high=16,
+        ),
     ] = 1.0,
     instruments: Annotated[
         bool,
@@ -138,7 +146,7 @@ def replay_command(
 
 def export_command(
     checkpoint: CheckpointFile,
-    to: Annotated[Path, typer.Option("--to", help=marked("The file to write."))],
+    to: Annotated[Path, typer.Option("--to", metavar="FILE", help=marked("The file to write."))],
     format_name: Annotated[
         str | None,
         typer.Option(

@@ -59,7 +59,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help=marked(
         "Train TD3 agents, evaluate them and record videos. Without a command, the window opens; it"
-        " takes --runs-dir FOLDER, or paths of agents and runs."
+        " takes --runs-dir DIR, or paths of agents and runs."
     ),
 )
 
@@ -220,9 +220,11 @@ def _failure(problem: BaseException) -> CommandResult:
             # No command raises this: it comes from environment code.
             said = Text("An environment ended the program: {reason}.", reason=reason_of(problem))
             return _error(said, FAILED)
-    # Typer's own errors: an unknown option, a missing argument, a value of the wrong type.
+    # Typer's own errors: an unknown option, a missing argument, a value that a parser refuses.
     if hasattr(problem, "format_message"):
-        return _error(quoted(problem.format_message()), WRONG_REQUEST)
+        refused = problem.__cause__
+        said = quoted(problem.format_message())
+        return _error(refused.message if isinstance(refused, RequestError) else said, WRONG_REQUEST)
     # A bug in this program: a bug report needs the traceback.
     log("".join(traceback.format_exception(problem)), style="dim")
     # Typer turns the end of standard input into Abort.
@@ -288,7 +290,10 @@ def _translated_app(arguments: list[str]) -> Any:
     program: Any = get_command(wanted)
     for command in (program, *program.commands.values()):
         command.help = translated(command.help or "")
-        for parameter in command.params:
+        for parameter in command.get_params(command.context_class(command)):
+            if parameter.param_type_name == "argument" or parameter.is_flag:
+                # Typer would show their Python types: <Path> beside RUN, <bool> beside --json.
+                parameter.display_type_rich = lambda *_, **__: None
             if getattr(parameter, "help", None):
                 parameter.help = translated(parameter.help)
     if "export" in program.commands:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.options import AsJson, Force, RunsDir
+from td3core.cli.options import AsJson, Force, RunsDir, limited
 from td3core.cli.paths import require_writable_name
 from td3core.cli.selection import (
     DEFAULT_METRIC,
-    Axis,
     GroupBy,
     Metric,
     Renamed,
@@ -44,7 +43,7 @@ def compare_command(
     runs: Selections,
     group_by: GroupBy = "settings",
     rename: Renamed = None,
-    x: XAxis = Axis.STEPS,
+    x: XAxis = "steps",
     metric: Metric = DEFAULT_METRIC,
     csv: Annotated[
         Path | None, _file_option("--csv", marked("Write the curves as a table."))
@@ -57,15 +56,17 @@ def compare_command(
     ] = "",
     columns: Annotated[
         int,
-        typer.Option(
-            "--columns", min=1, max=2, help=marked("Width of the figure in text columns.")
+        limited(
+            "--columns", "N", marked("Width of the figure in text columns: 1 or 2."), low=1, high=2
         ),
     ] = 1,
-    title: Annotated[str, typer.Option("--title", help=marked("Title of the figure."))] = "",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help=marked("Title of the figure."))
+    ] = "",
     smooth: Annotated[
         int | None,
-        typer.Option(
-            "--smooth", min=1, help=marked("Window of the moving average of the curves, in values.")
+        limited(
+            "--smooth", "N", marked("Window of the moving average of the curves, in values."), low=1
         ),
     ] = None,
     force: Force = False,
@@ -83,9 +84,9 @@ def compare_command(
     found, by = _read(runs, runs_dir), setting_names(group_by)
     require_recorded(checked_metric(metric), found)
     names = new_names(rename, found, by)
-    comparison = compare(found, metric, by, names, x=x.value)
+    comparison = compare(found, metric, by, names, x=x)
     if files:
-        figure = figure_of(comparison, x.value, title=title, smoothing=smooth)
+        figure = figure_of(comparison, x, title=title, smoothing=smooth)
         figure = sized(figure, size, columns)
         for file in files:
             export_figure(figure, file)

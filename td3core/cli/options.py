@@ -8,9 +8,11 @@ import typer
 
 from td3core.cli.paths import with_absolute_paths
 from td3core.cli.terminal import log
-from td3core.config import parse_value
+from td3core.config import RunConfig, parse_value, spec
 from td3core.config.algorithms import unused_by
+from td3core.config.spec import checked, option_field, parse_text
 from td3core.errors import RequestError
+from td3core.system.capacity import MOST_JOBS
 from td3core.text import SettingName, Text, marked, tr
 
 
@@ -26,19 +28,53 @@ def given_path(text: str) -> Path:
     return Path(text)
 
 
+def limited(option: str, metavar: str, about: str, kind: type = int, **limits: Any) -> Any:
+    """Return an option for a number, or a choice, that is refused as a value of ``--set`` is.
+
+    Args:
+        option: with its dashes.
+        metavar: the name of its value in the help.
+        about: its help.
+        kind: ``int``, ``float`` or ``str``.
+        limits: ``low``, ``high`` and ``choices`` of :class:`td3core.config.spec.Spec`.
+    """
+    item = option_field(option, kind, **limits)
+
+    def parsed(given: Any) -> Any:
+        try:
+            return checked(item, parse_text(item, str(given)))
+        except RequestError as problem:
+            # Typer would reword a ValueError.
+            raise typer.BadParameter(str(problem)) from problem
+
+    return typer.Option(option, metavar=metavar, parser=parsed, help=about)
+
+
+def of_setting(option: str, metavar: str, about: str) -> Any:
+    """Return an option that stands for the whole-number setting of its name."""
+    known = spec(RunConfig, option.removeprefix("--"))
+    return limited(option, metavar, about, low=known.low, high=known.high)
+
+
 CheckpointFile = Annotated[
     Path,
     typer.Argument(
-        parser=given_path, help=marked("A checkpoint, or a run (its best checkpoint is used).")
+        metavar="CHECKPOINT",
+        parser=given_path,
+        help=marked("A checkpoint, or a run (its best checkpoint is used)."),
     ),
 ]
 Run = Annotated[
     Path,
     typer.Argument(
-        parser=given_path, help=marked("A run: its folder, or its name as shown by list.")
+        metavar="RUN",
+        parser=given_path,
+        help=marked("A run: its folder, or its name as shown by list."),
     ),
 ]
-EnvName = Annotated[str, typer.Argument(help=marked("Environment, for instance Pendulum-v1."))]
+EnvName = Annotated[
+    str, typer.Argument(metavar="ENV", help=marked("Environment, for instance Pendulum-v1."))
+]
 EnvModule = Annotated[
     str | None,
     typer.Option(
@@ -51,6 +87,7 @@ RunsDir = Annotated[
     Path | None,
     typer.Option(
         "--runs-dir",
+        metavar="DIR",
         parser=given_path,
         help=marked("Folder of runs. Default: TD3_STUDIO_RUNS, else your data folder."),
     ),
@@ -60,7 +97,8 @@ Settings = Annotated[
     typer.Option("--set", metavar="FIELD=VALUE", help=marked("Change a setting; may be repeated.")),
 ]
 Steps = Annotated[
-    str | None, typer.Option("--steps", help=marked("Environment steps, for instance 1e6."))
+    int | None,
+    of_setting("--steps", "N", marked("Environment steps, for instance 1e6.")),
 ]
 Journal = Annotated[
     Path | None,
@@ -82,8 +120,12 @@ TrustEnv = Annotated[
 ]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        help=marked("Runs of a group at once. Default: as many as cores and memory allow.")
+    limited(
+        "--jobs",
+        "N",
+        marked("Runs of a group at once. Default: as many as cores and memory allow."),
+        low=1,
+        high=MOST_JOBS,
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help=marked("Replace an existing file."))]

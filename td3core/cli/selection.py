@@ -1,13 +1,13 @@
 """The selection of runs and how they are compared: options of several commands."""
 
 from collections.abc import Mapping, Sequence
-from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 import typer
 
+from td3core.cli.options import limited
 from td3core.cli.paths import runs_folder
 from td3core.errors import RequestError, unknown_name
 from td3core.text import Text, marked
@@ -18,20 +18,12 @@ if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
 
 
-class Axis(StrEnum):
-    """Quantity on the x axis."""
-
-    STEPS = "steps"
-    EPISODES = "episodes"
-    TIME = "time"
-
-
 DEFAULT_METRIC = "eval"
 
 Selections = Annotated[
     list[str],
     typer.Argument(
-        metavar="RUN...",
+        metavar="RUN",
         help=marked(
             "Runs: folders, names as shown by list, patterns such as 'Pendulum*', or group names."
         ),
@@ -48,7 +40,13 @@ GroupBy = Annotated[
         ),
     ),
 ]
-XAxis = Annotated[Axis, typer.Option("--x", help=marked("The x axis."))]
+Axis = Literal["steps", "episodes", "time"]
+XAxis = Annotated[
+    Axis,
+    limited(
+        "--x", "AXIS", marked("The x axis: steps, episodes or time."), str, choices=get_args(Axis)
+    ),
+]
 Metric = Annotated[
     str,
     typer.Option(

@@ -25,6 +25,8 @@ from td3core.cli.options import (
     TrustEnv,
     assignments,
     given_path,
+    limited,
+    of_setting,
     tell_unused,
 )
 from td3core.cli.paths import find_checkpoint, find_run, runs_folder
@@ -40,7 +42,7 @@ from td3core.cli.terminal import (
     print_result,
     run_failed,
 )
-from td3core.config import EnvChoice, parse_value
+from td3core.config import EnvChoice
 from td3core.errors import RequestError, RunError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
@@ -61,11 +63,12 @@ def train(
     preset: Annotated[
         list[str] | None,
         typer.Option(
-            help=marked("Preset or variant; may be repeated. Default: the environment's preset.")
+            metavar="NAME",
+            help=marked("Preset or variant; may be repeated. Default: the environment's preset."),
         ),
     ] = None,
     steps: Steps = None,
-    seed: Annotated[int | None, typer.Option(help=marked("Seed of the run."))] = None,
+    seed: Annotated[int | None, of_setting("--seed", "SEED", marked("Seed of the run."))] = None,
     seeds: Annotated[
         str | None,
         typer.Option(
@@ -76,7 +79,9 @@ def train(
     jobs: Jobs = None,
     settings: Settings = None,
     runs_dir: RunsDir = None,
-    threads: Annotated[int | None, typer.Option(help=marked("Threads for the updates."))] = None,
+    threads: Annotated[
+        int | None, of_setting("--threads", "N", marked("Threads for the updates."))
+    ] = None,
     no_eval: Annotated[bool, typer.Option("--no-eval", help=marked("Skip evaluations."))] = False,
     journal: Journal = None,
     sinks: Sinks = NO_SINKS,
@@ -88,7 +93,7 @@ def train(
     values = assignments(settings or [])
     several = _seeds(seeds, {"--seed": seed, "--set seed": values.get("seed")}, journal, jobs)
     if steps is not None:
-        values["steps"] = parse_value("steps", steps)
+        values["steps"] = steps
     given = {"seed": seed, "threads": threads}
     values |= {name: value for name, value in given.items() if value is not None}
     if no_eval:
@@ -184,7 +189,6 @@ def resume(
     """The command ``resume``."""
     from td3core.experiments.groups.group import find_group
 
-    total = None if steps is None else int(parse_value("steps", steps))
     group = find_group(run, runs_folder(runs_dir))
     if group is not None:
         from td3core.cli.experiments.groups import resume_group
@@ -192,7 +196,7 @@ def resume(
         shown_in = film_folder(film, sinks, group.config.env)
         obtain_consent(group.config.choice, given=trust_env)
         with told_of_all_runs(sinks):
-            answer = resume_group(group, total, jobs, exact=exact, as_json=as_json)
+            answer = resume_group(group, steps, jobs, exact=exact, as_json=as_json)
         return with_films(answer, shown_in)
     if jobs is not None:
         raise RequestError("--jobs is for groups; {run} is none.", run=run.name)
@@ -200,7 +204,7 @@ def resume(
     # Checked before it counts as finished: a run without an agent cannot continue.
     found.require_agent()
     shown_in = film_folder(film, sinks, found.config.env)
-    finished = _finished(found, total)
+    finished = _finished(found, steps)
     if finished is not None:
         # For a script that resumes until the run is over.
         log(
@@ -225,7 +229,7 @@ def resume(
     with told_of_all_runs(sinks):
         answer = _run(
             lambda control, report: resume_run(
-                found.path, control, report, steps=total, exact=exact
+                found.path, control, report, steps=steps, exact=exact
             )
         )
     return with_films(answer, shown_in)
@@ -255,14 +259,20 @@ def branch(
     checkpoint: Annotated[
         Path,
         typer.Argument(
-            parser=given_path, help=marked("A checkpoint, or a run (its last checkpoint is used).")
+            metavar="CHECKPOINT",
+            parser=given_path,
+            help=marked("A checkpoint, or a run (its last checkpoint is used)."),
         ),
     ],
     settings: Settings = None,
     steps: Steps = None,
     seed: Annotated[
         int | None,
-        typer.Option(help=marked("Reseed the random generators; default: continue their state.")),
+        of_setting(
+            "--seed",
+            "SEED",
+            marked("Reseed the random generators; default: continue their state."),
+        ),
     ] = None,
     journal: Journal = None,
     runs_dir: RunsDir = None,
@@ -277,7 +287,7 @@ def branch(
 
     values = assignments(settings or [])
     if steps is not None:
-        values["steps"] = parse_value("steps", steps)
+        values["steps"] = steps
     if seed is not None:
         values["seed"] = seed
     folder = runs_folder(runs_dir)
@@ -298,7 +308,7 @@ def branch(
 def verify(
     run: Run,
     steps: Annotated[
-        int, typer.Option(min=2, help=marked("Environment steps to train, twice."))
+        int, limited("--steps", "N", marked("Environment steps to train, twice."), low=2)
     ] = 500,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,

@@ -71,6 +71,13 @@ def spec_of(item: Field[Any]) -> Spec:
     return found
 
 
+def option_field(option: str, kind: type, **spec: Any) -> Field[Any]:
+    """Return a field for an option that is no setting, so that its values are checked alike."""
+    item: Field[Any] = setting(label=NO_TEXT, help=NO_TEXT, **spec)
+    item.name, item.type = option, kind
+    return item
+
+
 def setting_fields(settings: Any) -> tuple[Field[Any], ...]:
     """Return the fields of a settings dataclass, or of its class, that are settings."""
     return _setting_fields(settings if isinstance(settings, type) else type(settings))
@@ -90,7 +97,7 @@ def check_fields(settings: Any) -> None:
         RequestError: a value is not allowed; the message says what is.
     """
     for item in setting_fields(settings):
-        value = _checked(item, getattr(settings, item.name))
+        value = checked(item, getattr(settings, item.name))
         object.__setattr__(settings, item.name, value)
 
 
@@ -131,6 +138,8 @@ def type_words_of(item: Field[Any]) -> Text:
     if known.lowest:
         return Text("{lowest} or a number up to {high}", lowest=known.lowest, high=high)
     limits = {"low": _bound(known.low), "high": high}
+    if item.type is int and math.isinf(known.high):
+        return Text("a whole number of at least {low}", low=limits["low"])
     if item.type is int:
         return Text("a whole number from {low} to {high}", **limits)
     if item.type is float:
@@ -162,7 +171,12 @@ def _whole(text: str) -> int:
         return int(number)
 
 
-def _checked(item: Field[Any], value: Any) -> Any:
+def checked(item: Field[Any], value: Any) -> Any:
+    """Return a value of a field, converted to the field's type where that is harmless.
+
+    Raises:
+        RequestError: it is not allowed; the message says what is.
+    """
     wanted = item.type
     if wanted == tuple[int, ...]:
         if not isinstance(value, (tuple, list)) or len(value) > 16:

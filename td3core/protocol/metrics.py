@@ -60,33 +60,33 @@ def _norms(network: str) -> tuple[Metric, ...]:
 
 
 METRICS = (
-    Metric("q1", Text("mean of Q1(s, a) over the batch"), "critic1"),
-    Metric("q2", Text("mean of Q2(s, a) over the batch; absent with one critic"), "critic2"),
+    Metric("q1", Text("mean of Q₁(s, a) over the batch"), "critic1"),
+    Metric("q2", Text("mean of Q₂(s, a) over the batch; absent with one critic"), "critic2"),
     Metric("target", Text("mean of the target y over the batch"), "critic1"),
     Metric(
         "critic1_loss",
-        Text("mean of (Q1(s, a) − y)² over the batch; of TQC its quantile Huber loss"),
+        Text("mean of (Q₁(s, a) − y)² over the batch; of TQC its quantile Huber loss"),
         "critic1",
     ),
     Metric(
         "critic2_loss",
-        Text("the same for Q2; absent with one critic"),
+        Text("the same for Q₂; absent with one critic"),
         "critic2",
     ),
     Metric(
         "actor_loss",
         Text(
-            "−mean Q1(s, π(s)), for TQC over both critics; absent if the actor was not updated"
+            "−mean Q₁(s, π(s)), for TQC over both critics; absent if the actor was not updated"
             " (policy delay)"
         ),
         "actor",
     ),
-    Metric("q_gap", Text("mean of |Q1(s, a) - Q2(s, a)|; absent with one critic"), "critic2"),
-    Metric("td_max", Text("largest |Q(s, a) - y| of the batch, of either critic"), "critic1"),
+    Metric("q_gap", Text("mean of |Q₁(s, a) − Q₂(s, a)|; absent with one critic"), "critic2"),
+    Metric("td_max", Text("largest |Q(s, a) − y| of the batch, of either critic"), "critic1"),
     *_norms("critic1"),
     *_norms("critic2"),
     *_norms("actor"),
-    Metric("saturated", Text("share of |pi(s)| >= 0.99, over states of the buffer")),
+    Metric("saturated", Text("share of |π(s)| ≥ 0.99, over states of the buffer")),
     Metric("saturated_most", Text("the same for the most saturated action dimension")),
     Metric(
         "actor_dead",
@@ -104,7 +104,7 @@ METRICS = (
     Metric(
         "critic_rank",
         Text(
-            "effective rank of the last hidden layer of Q1 (99 % of singular values), relative to"
+            "effective rank of the last hidden layer of Q₁ (99 % of singular values), relative to"
             " its width"
         ),
     ),
@@ -119,17 +119,17 @@ METRICS = (
     Metric("critic2_lag", Text("the same for critic 2; absent with one critic")),
     Metric(
         "policy_change",
-        Text("mean size of the change of pi(s) by the last update, on fixed states"),
+        Text("mean size of the change of π(s) by the last update, on fixed states"),
     ),
     *(
         Metric(name, told, "critic1", last=True)
         for name, told in (
-            ("td_median", Text("median of |Q1(s, a) - y| over the last batch of a row")),
+            ("td_median", Text("median of |Q₁(s, a) − y| over the last batch of a row")),
             ("td_p90", Text("90th percentile of the same")),
             ("td_p99", Text("99th percentile of the same")),
         )
     ),
-    Metric("q_to_bound", Text("largest |Q(s, pi(s))|, relative to reward_most / (1 - gamma)")),
+    Metric("q_to_bound", Text("largest |Q(s, π(s))|, relative to reward_most / (1 − γ)")),
     Metric("buffer_age", Text("mean age of the transitions to sample from, in steps")),
     Metric("reward_mean", Text("mean reward in the buffer")),
     Metric("reward_most", Text("largest |reward| in the buffer")),

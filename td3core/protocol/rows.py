@@ -38,19 +38,19 @@ EVALUATION_METRICS = (
     ),
     EvaluationMetric(
         "q_expected",
-        Text("mean of min(Q1, Q2), or of the quantiles kept, at the states of the episodes"),
+        Text("mean of min(Q₁, Q₂), or of the quantiles kept, at the states of the episodes"),
     ),
     EvaluationMetric("q_obtained", Text("mean discounted return obtained from these states")),
     EvaluationMetric(
-        "bias", Text("mean of min(Q1, Q2) - G over the states, relative to max(|mean G|, 1)")
+        "bias", Text("mean of min(Q₁, Q₂) − G over the states, relative to max(|mean G|, 1)")
     ),
     EvaluationMetric(
         "bias_low", Text("lower end of its 95 % interval, bootstrap over the episodes")
     ),
     EvaluationMetric("bias_high", Text("upper end")),
     EvaluationMetric("bias_std", Text("standard deviation of the bias over the states")),
-    EvaluationMetric("bias_q1", Text("bias of Q1")),
-    EvaluationMetric("bias_q2", Text("bias of Q2; absent with one critic")),
+    EvaluationMetric("bias_q1", Text("bias of Q₁")),
+    EvaluationMetric("bias_q2", Text("bias of Q₂; absent with one critic")),
     EvaluationMetric("bias_target", Text("bias of the target critics' value in the TD target")),
     EvaluationMetric("bias_open", Text("mean weight of the bootstrapped value in the returns")),
 )

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+MOST_JOBS = 1024
+"""Most runs at once that may be asked for."""
 _ROOT = Path("/")
 
 

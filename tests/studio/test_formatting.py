@@ -43,6 +43,8 @@ def test_negative_numbers_have_one_minus_sign_wherever_the_window_shows_them(qap
             format_number(-1234.5),
             format_number(-1.2e-7),
             format_tick(-0.25),
+            format_tick(-1234.0),
+            format_tick(999_800.0),
         ),
         *(
             format_number(-math.inf),
@@ -54,11 +56,24 @@ def test_negative_numbers_have_one_minus_sign_wherever_the_window_shows_them(qap
         *axis.tickStrings([-1500.0, -5.0, -0.25], 1.0, 0.05),
     ]
     assert shown == [
-        *("−207.1", "−1,234", "−1.2e−07", "−0.25", "−inf", "−207.1 ± 3.0", "−5", "−3", "0.0"),
-        *("−1500.00", "−5.00", "−0.25"),
+        *(
+            "−207.1",
+            "−1,234",
+            "−1.2e−07",
+            "−0.25",
+            "−1,230",
+            "1e+06",
+            "−inf",
+            "−207.1 ± 3.0",
+            "−5",
+            "−3",
+            "0.0",
+        ),
+        *("−1,500.00", "−5.00", "−0.25"),
     ]
     axis.setLogMode(x=False, y=True)
     assert axis.tickStrings([-4.0], 1.0, 1.0) == ["1e-4"]
+    assert axis.tickStrings([math.log10(1500)], 1.0, 1.0) == ["1,500"]
 
 
 @pytest.mark.parametrize(

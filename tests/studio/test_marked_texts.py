@@ -180,6 +180,15 @@ def test_a_trial_is_one_of_a_sweep_in_every_text_of_the_window() -> None:
 
 
 @pytest.mark.slow
+def test_formulas_have_subscripts_and_typographic_signs_in_every_text() -> None:
+    plain = re.compile(r"\b[QL][12](?!\w)|\bpi\(|\bgamma\)|[<>]= ?\d|\w\)\|? - \w")
+    modules = [*MODULES, *COMMAND_LINE.parent.rglob("*.py")]
+    literals = re.compile(r"'[^']*'|\"[^\"]*\"")
+    shown = {path: literals.findall(shown_text(path)) for path in modules}
+    assert [path for path, texts in shown.items() if plain.search("\n".join(texts))] == []
+
+
+@pytest.mark.slow
 def test_no_text_of_the_window_names_a_side_where_a_panel_may_not_be() -> None:
     """Panels move, and in a narrow window they share one place."""
     named = re.compile(r"\bon the (left|right)\b")

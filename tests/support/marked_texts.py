@@ -41,6 +41,7 @@ SHOWN: dict[str, tuple[int, ...]] = {
     "add_number": (1, 6, 7),
     # The command line's.
     **dict.fromkeys(("log_error", "print_result", "Column", "add_task", "Diagnosis"), (0, 1)),
+    **dict.fromkeys(("limited", "of_setting"), (2,)),
     **dict.fromkeys(("log", "Table", "add_row"), (0, 1, 2, 3, 4)),
 }
 """Arguments that are shown, by the function that takes them."""

@@ -7,7 +7,7 @@ import typer
 
 from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.interrupts import interrupts_stop
-from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv
+from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv, limited
 from td3core.cli.paths import runs_folder
 from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
 from td3core.cli.terminal import FAILED, CommandResult, console, log, log_error, print_result
@@ -18,6 +18,7 @@ from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
 from td3core.protocol.importance import about_importance, too_few_trials
 from td3core.protocol.trial_status import TrialStatus
+from td3core.system.capacity import MOST_JOBS
 from td3core.text import Text, marked
 
 if TYPE_CHECKING:
@@ -39,15 +40,17 @@ def sweep(
             ),
         ),
     ],
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help=marked("A sweep."))] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help=marked("A sweep."))] = None,
     runs_dir: RunsDir = None,
     env_module: EnvModule = None,
     jobs: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            max=1024,
-            help=marked("Runs at once; 0 for as many as free cores and memory allow."),
+        limited(
+            "--jobs",
+            "N",
+            marked("Runs at once; 0 for as many as free cores and memory allow."),
+            low=0,
+            high=MOST_JOBS,
         ),
     ] = None,
     ray: Annotated[

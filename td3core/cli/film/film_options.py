@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from td3core.cli.options import given_path
+from td3core.cli.options import given_path, limited
 from td3core.text import marked
 
 Sources = Annotated[
@@ -17,7 +17,8 @@ Sources = Annotated[
     ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", help=marked("The MP4, GIF or WebP file to write."))
+    Path | None,
+    typer.Option("--out", metavar="FILE", help=marked("The MP4, GIF or WebP file to write.")),
 ]
 Tensorboard = Annotated[
     Path | None,
@@ -29,16 +30,17 @@ Tensorboard = Annotated[
     ),
 ]
 EpisodesPer = Annotated[
-    int, typer.Option("--episodes-per", min=1, help=marked("Episodes of each checkpoint."))
+    int, limited("--episodes-per", "N", marked("Episodes of each checkpoint."), low=1)
 ]
 MostSeconds = Annotated[
     float | None,
-    typer.Option(
+    limited(
         "--max-seconds-per",
-        metavar="S",
-        min=0.1,
-        max=3600.0,
-        help=marked("Seconds of film for each checkpoint at most. Default: whole episodes."),
+        "SECONDS",
+        marked("Seconds of film for each checkpoint at most. Default: whole episodes."),
+        float,
+        low=0.1,
+        high=3600,
     ),
 ]
 Size = Annotated[
@@ -67,19 +69,26 @@ Push = Annotated[
 ]
 PushAt = Annotated[
     list[int] | None,
-    typer.Option(
-        "--push-at", metavar="STEP", min=1, help=marked("Side by side: push it here, too.")
-    ),
+    limited("--push-at", "STEP", marked("Side by side: push it here, too."), low=1),
 ]
 Columns = Annotated[
     int,
-    typer.Option(
-        "--columns", min=0, max=4, help=marked("Side by side: pictures in a row; 0: as fits.")
+    limited(
+        "--columns",
+        "N",
+        marked("Side by side: pictures in a row, at most 4; 0: as fits."),
+        low=0,
+        high=4,
     ),
 ]
 Speed = Annotated[
     float,
-    typer.Option(
-        "--speed", min=0.1, max=16.0, help=marked("Side by side: how many times as fast.")
+    limited(
+        "--speed",
+        "FACTOR",
+        marked("Side by side: how many times as fast."),
+        float,
+        low=0.1,
+        high=16,
     ),
 ]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from td3core.cli.options import AsJson, Run, RunsDir, tell_unused
+from td3core.cli.options import AsJson, Run, RunsDir, limited, tell_unused
 from td3core.cli.paths import find_run
 from td3core.cli.terminal import CommandResult, print_result
 from td3core.config import parse_value
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from td3core.remote.steer import RemoteControl
 
 Timeout = Annotated[
-    float, typer.Option("--timeout", min=0.1, max=3600, help=marked("Seconds to wait for the run."))
+    float,
+    limited("--timeout", "SECONDS", marked("Time to wait for the run."), float, low=0.1, high=3600),
 ]
 _TIMEOUT_S = 15.0
 """Longer than an evaluation in the run's own process usually takes."""
@@ -26,7 +27,7 @@ def tune(
     run: Run,
     changes: Annotated[
         list[str],
-        typer.Argument(metavar="NAME=VALUE...", help=marked("Live settings, as tau=0.01.")),
+        typer.Argument(metavar="NAME=VALUE", help=marked("Live settings, as tau=0.01.")),
     ],
     timeout: Timeout = _TIMEOUT_S,
     runs_dir: RunsDir = None,

@@ -12,7 +12,6 @@ from td3core.cli.paths import require_writable_name, runs_folder
 from td3core.cli.progress_line import tell_progress
 from td3core.cli.selection import (
     DEFAULT_METRIC,
-    Axis,
     GroupBy,
     Metric,
     Renamed,
@@ -38,7 +37,7 @@ def report_command(
     runs: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN...",
+            metavar="RUN",
             help=marked(
                 "Runs: folders, names as shown by list, patterns such as 'Pendulum*', or names of"
                 " groups; or one sweep."
@@ -48,13 +47,16 @@ def report_command(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help=marked("An .html or .pdf file."))
     ],
-    title: Annotated[str, typer.Option("--title", help=marked("Title of the report."))] = "",
+    title: Annotated[
+        str, typer.Option("--title", metavar="TEXT", help=marked("Title of the report."))
+    ] = "",
     question: Annotated[
-        str, typer.Option("--question", help=marked("What the runs were to answer."))
+        str,
+        typer.Option("--question", metavar="TEXT", help=marked("What the runs were to answer.")),
     ] = "",
     group_by: GroupBy = "settings",
     rename: Renamed = None,
-    x: XAxis = Axis.STEPS,
+    x: XAxis = "steps",
     metric: Metric = DEFAULT_METRIC,
     film: Annotated[
         bool, typer.Option("--film", help=marked("Show episodes of the best agents (HTML only)."))
@@ -87,7 +89,7 @@ def report_command(
         title=title,
         question=question,
         by=tuple(setting_names(group_by)),
-        x=x.value,
+        x=x,
         metric=checked_metric(metric),
         without=frozenset(part.strip() for part in without.split(",") if part.strip()),
     )

@@ -8,12 +8,11 @@ from td3core.config import RunConfig, Tunables
 from td3core.config.network_size import network_bytes
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError
-from td3core.system.capacity import free_memory, usable_cores
+from td3core.system.capacity import MOST_JOBS, free_memory, usable_cores
 from td3core.text import Text
 
 PROCESS_BYTES = 600 * 2**20
 """Memory of a process before its first step: mostly torch, and the evaluation process."""
-MOST_JOBS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

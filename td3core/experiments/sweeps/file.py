@@ -199,7 +199,7 @@ def _trials(found: Mapping[str, Any], sampler: str, space: Mapping[str, Dimensio
 def _minutes(found: Mapping[str, Any]) -> float:
     value = found.get("time_limit_min", 0)
     if not _is_number(value) or not 0 <= value <= 1e6:
-        raise _refusal("time_limit_min", value, Text("minutes from 0 (no limit) to 1000000"))
+        raise _refusal("time_limit_min", value, Text("minutes from 0 (no limit) to 1,000,000"))
     return float(value)
 
 
@@ -233,7 +233,7 @@ def _dimension(name: str, found: Any) -> Dimension:
 
 def _choices(name: str, where: str, values: Any) -> Choices:
     if not isinstance(values, list) or not 1 <= len(values) <= _MOST_CHOICES:
-        raise _refusal(f"{where}.choices", values, Text("a list of 1 to 1000 values"))
+        raise _refusal(f"{where}.choices", values, Text("a list of 1 to 1,000 values"))
     checked = [_checked(name, value) for value in values]
     for index, value in enumerate(checked):
         if value in checked[:index]:
@@ -305,7 +305,7 @@ def _points(where: str, found: Mapping[str, Any]) -> int | None:
         return None
     points = found["points"]
     if not _is_whole(points) or not 2 <= points <= _MOST_POINTS:
-        raise _refusal(f"{where}.points", points, Text("a whole number from 2 to 10000"))
+        raise _refusal(f"{where}.points", points, Text("a whole number from 2 to 10,000"))
     return int(points)
 
 

@@ -63,7 +63,7 @@ HEALTH = (
     ),
     MeasuredPlot(
         column="critic_rank",
-        title=Text("Feature rank, Q1"),
+        title=Text("Feature rank, Q₁"),
         about=Text("Relative to the width of the layer; a falling rank means lost capacity."),
     ),
     MeasuredPlot(

@@ -122,9 +122,9 @@ def test_boxes_and_arrows_show_the_numbers_of_the_update(
     assert shown(panel, "act") == ("σ 0.25", "")
     assert shown(panel, "critic1_target") == ("−5.732", "Δ 0.25 %")
     assert shown(panel, "critic2_target")[0] == "−5.624"
-    assert shown(panel, "minimum") == ("−5.803", "Q1′ in 64 %")
+    assert shown(panel, "minimum") == ("−5.803", "Q₁′ in 64 %")
     assert shown(panel, "y") == ("−11.9", f"r −6.25, γ {tunables.gamma:g}")
-    assert shown(panel, "losses") == ("L1 0.176", "L2 0.113")
+    assert shown(panel, "losses") == ("L₁ 0.176", "L₂ 0.113")
     assert shown(panel, "actor_step") == ("L 11.84", "every 2 updates")
     assert shown(panel, "critic_step")[0] == f"rate {format_tick(tunables.critic_lr)}"
     labels = panel.diagram.labels
@@ -154,12 +154,12 @@ def test_ddpg_is_drawn_with_its_tricks_switched_off(
     assert off == {
         "critic2": "off: one critic",
         "critic2_target": "off: one critic",
-        "minimum": "off: Q1′ as it is",
+        "minimum": "off: Q₁′ as it is",
         "smooth": "off: ã = π′(s′)",
     }
     assert shown(panel, "actor_step") == ("", "no delay")
     run.traced.emit(update(tunables, twin=False))
-    assert shown(panel, "losses") == ("L1 0.176", "")
+    assert shown(panel, "losses") == ("L₁ 0.176", "")
     assert shown(panel, "actor_step")[1] == "no delay"
     assert panel.diagram.boxes["critic2"].off
 
@@ -177,7 +177,7 @@ def test_tqc_is_drawn_with_what_it_does_instead(
     assert panel.diagram.labels["minimum"] == f"z {format_number(-5.803)}"
     boxes["minimum"].click()
     numbers = panel.findChild(QWidget, "algorithm_numbers").text()
-    assert numbers == "the largest 6 left out,  64 % of the others are Q1′"
+    assert numbers == "the largest 6 left out,  64 % of the others are Q₁′"
     begin(model)
     assert str(boxes["minimum"].box.title) == "7 Minimum"
     assert "never sees it" in boxes["critic2"].toolTip()

@@ -214,6 +214,12 @@ def test_negative_values_have_a_minus_sign(qtbot, plots: SweepPlots) -> None:
     assert all(each.startswith("−") for each in drawn(plots, axis))
 
 
+def test_numbers_of_an_axis_have_thousands_separators(plots: SweepPlots) -> None:
+    plots.show_view(View.SLICES)
+    axis = plots.area.getItem(0, 0).getAxis("left")
+    assert axis.tickStrings([-1500.0, 12_000.0, 0.0], 1.0, 500.0) == ["−1,500", "12,000", "0"]
+
+
 def test_no_trial_is_numbered_that_there_is_not(plots: SweepPlots) -> None:
     plots.show_view(View.BEST)
     axis = plots.area.getItem(0, 0).getAxis("bottom")

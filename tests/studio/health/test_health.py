@@ -94,7 +94,7 @@ def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
     qtbot.waitUntil(panel.isVisible)
     qtbot.waitUntil(lambda: "features have collapsed" in texts(panel))
     assert "Critic learning rate 0.1 → 0.01" in texts(panel)
-    assert shown(panel, "Feature rank, Q1") == "0.01"
+    assert shown(panel, "Feature rank, Q₁") == "0.01"
     table = panel.findChild(QTableView, "health_table")
     assert table.sizeHintForColumn(HealthColumn.NAME) <= table.columnWidth(HealthColumn.NAME)
     assert shown(panel, "Saturated actions") == "–"
@@ -152,11 +152,11 @@ def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_
     open_run(qtbot, window, make_run(runs_dir))
     panel = open_panel(qtbot, window)
     qtbot.waitUntil(lambda: "did not measure its health" in texts(panel))
-    assert shown(panel, "|Q1 − Q2|") == "not measured"
+    assert shown(panel, "|Q₁ − Q₂|") == "not measured"
     table = panel.findChild(QTableView, "health_table")
     last = table.visualRect(table.model().index(table.model().rowCount() - 1, HealthColumn.VALUE))
     assert last.width() > table.fontMetrics().horizontalAdvance("not measured")
-    assert shown(panel, "Critic loss, Q1") not in ("–", "not measured")
+    assert shown(panel, "Critic loss, Q₁") not in ("–", "not measured")
     window.docks.close("health")
     qtbot.waitUntil(lambda: not panel.isVisible())
     monkeypatch.setattr(panel.table, "show", lambda *_: pytest.fail("read while closed"))

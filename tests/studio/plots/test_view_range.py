@@ -150,7 +150,7 @@ def test_the_last_tick_of_an_axis_has_its_label_inside_the_axis(qtbot, window, c
     drawn(qtbot, window, 1000)
     plot = window.plots.card(card).plot
     plot.getViewBox().setRange(xRange=(-20.0, 1005.0), yRange=(-901.0, 10.0), padding=0.0)
-    for side, ends in (("bottom", ("0", "1000")), ("left", ("0", "−800"))):
+    for side, ends in (("bottom", ("0", "1,000")), ("left", ("0", "−800"))):
         axis = plot.getAxis(side)
         labels = labels_of(axis)
         assert set(ends) <= set(labels), side

@@ -13,6 +13,7 @@ import av
 import gymnasium as gym
 import numpy as np
 import pytest
+import typer
 
 from td3core import __version__, checkpoint
 from td3core.cli import app
@@ -270,10 +271,26 @@ def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) 
     assert capsys.readouterr().out == f"td3-studio {__version__}\n"
 
 
-def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("train", "eval", "replay", "export", "list", "doctor"):
-        assert app.main([command, "--help"]) == 0
-        assert command in capsys.readouterr().out
+@pytest.mark.parametrize("command", [None, *app.COMMANDS, "doctor"])
+def test_the_help_names_every_value_and_shows_no_type(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str | None
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert app.main([*filter(None, [command]), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert (command or "td3-studio") in shown
+    assert re.findall(r"<\w[^>]*>|\[[\d.]*<?=?x[<>]=[^]]*\]", shown) == []
+
+
+def test_every_option_but_a_flag_has_a_name_for_its_value() -> None:
+    program: Any = typer.main.get_command(app.app)
+    unnamed = [
+        (name, parameter.name)
+        for name, command in program.commands.items()
+        for parameter in command.params
+        if not parameter.metavar and not getattr(parameter, "is_flag", False)
+    ]
+    assert unnamed == []
 
 
 def test_a_run_that_fails_has_status_one_and_says_so_in_its_object(

@@ -184,7 +184,7 @@ def test_both_axes_of_a_figure_have_groups_of_thousands(
         (["Pend*", "--csv", "a.csv", "--columns", "2"], "--columns needs --png, --svg or --pdf."),
         (["Pend*", "--smooth", "3"], "--smooth needs --csv, --png, --svg or --pdf."),
         (["nothing*", "--svg", "nowhere/a.svg"], "nowhere/a.svg cannot be written"),
-        (["Pend*", "--x", "days"], "is not one of"),
+        (["Pend*", "--x", "days"], "must be one of"),
     ],
 )
 def test_a_wrong_request_gets_a_sentence(

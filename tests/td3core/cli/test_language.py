@@ -134,10 +134,11 @@ def test_the_environment_chooses_the_language_of_the_command_line(tmp_path: Path
 
 TYPER = {
     *("Usage", "OPTIONS", "COMMAND", "ARGS", "Commands", "Arguments", "Options"),
-    *("checkpoint", "path", "Path", "int", "bool", "range", "default", "required"),
+    *("default", "required"),
     *("Show", "this", "message", "and", "exit"),
 }
 """What Typer writes itself."""
+METAVARS = {"CHECKPOINT", "DIR", "SEED"}
 
 
 @pytest.mark.parametrize("command", [None, "eval"])
@@ -147,5 +148,5 @@ def test_the_help_is_translated(
     assert app.main([*filter(None, [command]), "--help"]) == 0
     shown = re.sub(r"--[\w-]+", "", capsys.readouterr().out)
     names = ["td3-studio", "eval"] if command else ["td3-studio"]
-    left = words_left(shown, *names) - TYPER
+    left = words_left(shown, *names) - TYPER - METAVARS
     assert left == (set() if command else {*app.COMMANDS, "doctor"}), shown

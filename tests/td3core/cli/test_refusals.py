@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from td3core.cli import app
 from tests.support.scripted import DICT_OBS, DISCRETE, STEPS, UNBOUNDED, Script
@@ -47,7 +48,7 @@ TRAININGS: dict[str, tuple[list[str], list[str]]] = {
     "unknown preset": ([STEPS, "--preset", "Pendulum"], ["'Pendulum'", "Pendulum-v1"]),
     "steps in words": ([STEPS, "--steps", "many"], ["steps cannot be 'many'"]),
     "unknown option": ([STEPS, "--nosuch"], ["--nosuch"]),
-    "no environment": ([], ["env"]),
+    "no environment": ([], ["ENV"]),
 }
 
 
@@ -137,6 +138,58 @@ def test_an_evaluation_of_no_episodes_or_no_seed_is_refused(
 ) -> None:
     path = write_checkpoint(tmp_path / "a.safetensors")
     assert option[0] in refused(capsys, "eval", str(path), *option)
+
+
+NUMBERS: dict[str, tuple[list[str], str]] = {
+    "no number": (
+        ["train", STEPS, "--seed", "x"],
+        "--seed cannot be 'x'; it must be a whole number from 0 to 2,147,483,647.",
+    ),
+    "too small": (
+        ["eval", "agent", "--episodes", "0"],
+        "--episodes cannot be 0; it must be a whole number of at least 1.",
+    ),
+    "too large": (
+        ["train", STEPS, "--jobs", "5000"],
+        "--jobs cannot be 5000; it must be a whole number from 1 to 1,024.",
+    ),
+    "a part of a step": (
+        ["verify", "run", "--steps", "1.5"],
+        "--steps cannot be '1.5'; it must be a whole number of at least 2.",
+    ),
+    "not finite": (
+        ["pause", "run", "--timeout", "nan"],
+        "--timeout cannot be nan; it must be a number from 0.1 to 3,600.",
+    ),
+    "one of several": (
+        ["film", "run", "--push-at", "5", "--push-at", "soon"],
+        "--push-at cannot be 'soon'; it must be a whole number of at least 1.",
+    ),
+    "no choice": (
+        ["compare", "run", "--x", "days"],
+        "--x cannot be 'days'; it must be one of steps, episodes, time.",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), NUMBERS.values(), ids=NUMBERS)
+def test_a_value_that_an_option_cannot_take_is_refused_with_what_it_can(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], sentence: str
+) -> None:
+    assert refused(capsys, *arguments, "--json") == f"td3-studio: {sentence}"
+
+
+def test_every_numeric_option_says_what_it_can_take(capsys: pytest.CaptureFixture[str]) -> None:
+    program: Any = typer.main.get_command(app.app)
+    for name, command in program.commands.items():
+        for option in command.params:
+            if option.metavar in NUMERIC:
+                said = refused(capsys, name, option.opts[0], "x")
+                assert f"{option.opts[0]} cannot be 'x'; it must be a" in said
+
+
+NUMERIC = ("N", "SEED", "STEP", "SECONDS", "FACTOR")
+"""What the help calls numbers."""
 
 
 def test_a_film_of_an_environment_that_cannot_draw_is_refused_and_leaves_no_file(
