@@ -25,7 +25,7 @@ from td3core.config import at_step, make_settings, to_dict
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import ACTOR
 from td3core.envs.info import EnvInfo
-from td3core.errors import RequestError, brief, file_reason
+from td3core.errors import RequestError, file_reason
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.system.files import write_atomically
@@ -112,7 +112,7 @@ def _opened(path: Path) -> Any:
         raise RequestError(
             "{file} is not a readable checkpoint (truncated, altered or another format): {reason}.",
             file=path.name,
-            reason=brief(problem) or type(problem).__name__,
+            reason=file_reason(problem),
         ) from problem
 
 

@@ -1,6 +1,7 @@
 """Exports an actor as a C header without dependencies, for microcontrollers."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -23,11 +24,21 @@ _TEMPLATE = """\
  * isnan(action[0]) before an action reaches a motor. Compile without -ffast-math, which drops such
  * checks.
  *
+ * Names are the same for every actor: include one actor per source file.
+ *
  * Weights take {bytes} bytes of read-only memory, a call {stack} bytes of stack.
  */
-#ifndef TD3_ACTOR_H
-#define TD3_ACTOR_H
+#ifndef TD3_ACTOR_{digest}
+#define TD3_ACTOR_{digest}
 
+#ifdef TD3_ACT_DIM
+#error "One actor per source file: another one is included already."
+#endif
+
+{code}
+#endif
+"""
+_CODE = """\
 #include <math.h>
 
 #define TD3_ENV {env}
@@ -66,8 +77,6 @@ static void td3_act(const float *observation, float *action)
         action[i] = td3_clip(a, td3_low[i], td3_high[i]);
     }}
 }}
-
-#endif
 """
 _LAYER = """\
     td3_layer(td3_weight{at}, td3_bias{at}, {rows}, {columns}, x, y);"""
@@ -87,12 +96,22 @@ def export(checkpoint: Path, target: Path) -> Text:
 
 def source_of(actor: DeployedActor) -> str:
     """Return the text of the header."""
-    facts, rate = actor.facts(), actor.control_rate_hz
     widest = max(max(weight.shape) for weight, _ in actor.layers)
+    code = _code(actor, widest)
     return _TEMPLATE.format(
         usage="\n".join(f" * {_comment(line)}" for line in actor.usage()),
         bytes=_bytes(actor),
         stack=2 * 4 * widest,
+        # Of all the code, not only of the weights: bounds and normalisation may differ as well.
+        digest=sha256(code.encode()).hexdigest()[:16].upper(),
+        code=code,
+    )
+
+
+def _code(actor: DeployedActor, widest: int) -> str:
+    """Return the code of the header, without comment and guards."""
+    facts, rate = actor.facts(), actor.control_rate_hz
+    return _CODE.format(
         env=json.dumps(facts["env_id"]),
         obs_dim=facts["obs_dim"],
         act_dim=facts["act_dim"],

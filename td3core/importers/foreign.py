@@ -12,12 +12,20 @@ from numpy.typing import NDArray
 from td3core.arrays import Doubles, Floats
 from td3core.config.env_choice import EnvChoice
 from td3core.importers.damage import UnexpectedError
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 
 Layers = tuple[tuple[Floats, Floats], ...]
 """Weight (out, in) and bias (out,) of each layer, from input to output."""
 
 NO_OPTIMISERS = Text("The file holds no optimiser state: its moments begin at zero.")
+OTHER_OPTIMISER = Text(
+    "It was trained with another optimiser. Here Adam goes on: its moments begin at zero, and its"
+    " learning rates are the defaults."
+)
+OTHER_CONSTANTS = Text(
+    "It was trained with other constants of Adam (betas, eps, weight decay or AMSGrad). Here Adam"
+    " goes on with those of its paper: its moments begin at zero."
+)
 NO_TARGETS = Text("The file holds no target networks: they begin as copies.")
 OWN_SETTINGS = Text("The file does not say how it was trained: settings are the defaults.")
 
@@ -192,11 +200,11 @@ def require_no_more(tensors: Iterable[str]) -> None:
         raise UnexpectedError("there is {key}, which no plain network has", key=key[:80])
 
 
-def moments_of(optimiser: Any, networks: Sequence[Layers]) -> tuple[Moments | None, float | None]:
-    """Return the moments in the state dict of torch's Adam, and its learning rate.
+def moments_of(optimiser: Any, networks: Sequence[Layers]) -> tuple[Moments | Text, float | None]:
+    """Return the moments in the state dict of torch's Adam, and its learning rate if it has one.
 
-    ``networks`` are those it trains, in the order of its parameters. Either is None if missing;
-    the moments also if Adam's constants differ from those of its paper.
+    ``networks`` are those it trains, in the order of its parameters. In place of the moments, a
+    note says why there are none: they are missing, or are not those of Adam as in its paper.
 
     Raises:
         UnexpectedError: the shape of a moment differs from that of its weight.
@@ -206,29 +214,46 @@ def moments_of(optimiser: Any, networks: Sequence[Layers]) -> tuple[Moments | No
             pass
         case _:
             raise UnexpectedError("there is no state of an optimiser")
-    rate = options.get("lr")
-    lr = float(rate) if isinstance(rate, int | float) else None
+    different, rate = _difference(options), options.get("lr")
+    adam = different != OTHER_OPTIMISER
+    lr = float(rate) if adam and isinstance(rate, int | float) else None
     tensors = [each for layers in networks for pair in layers for each in pair]
-    plain = options.get("betas") == (0.9, 0.999) or options.get("betas") == [0.9, 0.999]
-    plain = plain and options.get("eps") == 1e-8 and not options.get("weight_decay")
-    if not plain or options.get("amsgrad") or not state:
-        return None, lr
+    if different:
+        return different, lr
+    if not state:
+        return NO_OPTIMISERS, lr
     if list(state) != list(range(len(tensors))):
         raise UnexpectedError("there is not one state for each weight and bias")
     averages, squares = list[Floats](), list[Floats]()
     steps = set[float]()
     for tensor, found in zip(tensors, state.values(), strict=True):
         if not isinstance(found, dict) or not {"step", "exp_avg", "exp_avg_sq"} <= found.keys():
-            return None, lr
+            return NO_OPTIMISERS, lr
         for kind, into in (("exp_avg", averages), ("exp_avg_sq", squares)):
             into.append(_moment(found[kind], kind, tensor))
         steps.add(float(found["step"]))
     if len(steps) > 1:
-        return None, lr
+        return NO_OPTIMISERS, lr
     step = steps.pop()
     if not 0 <= step <= 1e12 or any((each < 0).any() for each in squares):
         raise UnexpectedError("a moment or the number of steps is negative")
     return Moments(step=step, exp_avg=tuple(averages), exp_avg_sq=tuple(squares)), lr
+
+
+def _difference(options: Mapping[str, Any]) -> Text:
+    """Return how an optimiser of torch differs from Adam as in its paper; empty if it does not."""
+    # Only Adam and AdamW have this option; NAdam and RAdam have the same moments.
+    if "amsgrad" not in options:
+        return OTHER_OPTIMISER
+    usual = options.get("betas") in ((0.9, 0.999), [0.9, 0.999]) and options.get("eps") == 1e-8
+    if not usual or options.get("weight_decay") or options["amsgrad"]:
+        return OTHER_CONSTANTS
+    return NO_TEXT
+
+
+def reasons_among(moments: Iterable[Moments | Text]) -> list[Text]:
+    """Return each note in the results of :func:`moments_of` once."""
+    return list(dict.fromkeys(each for each in moments if isinstance(each, Text)))
 
 
 def _moment(value: Any, kind: str, like: Floats) -> Floats:

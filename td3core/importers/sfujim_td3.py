@@ -16,6 +16,7 @@ from td3core.importers.foreign import (
     Moments,
     moments_of,
     numbered,
+    reasons_among,
     require_no_more,
     source,
     take_layers,
@@ -100,12 +101,12 @@ def _optimisers(
     stem: Path, actor: Any, critics: Any, sources: list[tuple[str, str]]
 ) -> tuple[list[Moments | None], dict[str, Any], list[Text]]:
     """Return the moments of both optimisers, the learning rates, and notes."""
-    moments: list[Moments | None] = []
+    moments: list[Moments | Text] = []
     settings = {}
     for end, networks in zip(_OPTIMISERS, (actor, critics), strict=True):
         file = stem.with_name(f"{stem.name}{end}")
         if not is_regular(file):
-            moments.append(None)
+            moments.append(NO_OPTIMISERS)
             continue
         with reading(file.name, "the file"):
             data = read_file(file)
@@ -114,4 +115,5 @@ def _optimisers(
             sources.append(source(file.name, data))
         if rate is not None:
             settings[f"{end.split('_')[1]}_lr"] = rate
-    return moments, settings, [NO_OPTIMISERS] if None in moments else []
+    found = [each if isinstance(each, Moments) else None for each in moments]
+    return found, settings, reasons_among(moments)

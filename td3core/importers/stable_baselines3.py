@@ -23,11 +23,13 @@ from td3core.importers.archive import Archive, read_file
 from td3core.importers.damage import DAMAGE, UnexpectedError, reading
 from td3core.importers.foreign import (
     NO_OPTIMISERS,
+    OTHER_OPTIMISER,
     ForeignAgent,
     Layers,
     Moments,
     moments_of,
     numbered,
+    reasons_among,
     require_no_more,
     source,
     take_layers,
@@ -185,21 +187,23 @@ class _Reader:
         )
         return {"kind": "stable-baselines3 SAC", "actor": actor}
 
-    def _optimisers(self, found: Mapping[str, Any]) -> dict[str, Any]:
-        moments: dict[str, Moments | None] = {}
-        for role, networks in (("actor", (found["actor"],)), ("critic", found["critics"])):
+    def _optimisers(self, agent: Mapping[str, Any]) -> dict[str, Any]:
+        moments: dict[str, Moments | Text] = {}
+        for role, networks in (("actor", (agent["actor"],)), ("critic", agent["critics"])):
             member = f"{role}.optimizer.pth"
             if member not in self._archive:
-                moments[role] = None
+                moments[role] = NO_OPTIMISERS
                 continue
             with reading(self._file, member):
                 state = read_pth(self._archive.read(member))
                 moments[role], rate = moments_of(state, networks)
             if rate is not None:
                 self._rates[role] = rate
-        if None in moments.values():
-            self._notes.append(NO_OPTIMISERS)
-        return {"actor_moments": moments["actor"], "critic_moments": moments["critic"]}
+        self._notes += reasons_among(moments.values())
+        return {
+            f"{role}_moments": found if isinstance(found, Moments) else None
+            for role, found in moments.items()
+        }
 
     # The description -----------------------------------------------------------------------------
 
@@ -311,6 +315,8 @@ class _Reader:
         return taken
 
     def _learning_rates(self) -> dict[str, Any]:
+        if OTHER_OPTIMISER in self._notes:
+            return {}
         rate = self._value("learning_rate")
         if isinstance(rate, int | float) and not isinstance(rate, bool):
             return {"actor_lr": float(rate), "critic_lr": float(rate)}

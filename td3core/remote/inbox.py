@@ -133,7 +133,7 @@ class Inbox:
         except RequestError as problem:
             return InboxRequest(name=request, problem=problem.message)
         except DAMAGE as problem:
-            unread = Text("The request cannot be read: {reason}", reason=brief(problem))
+            unread = Text("The request cannot be read: {reason}.", reason=file_reason(problem))
             return InboxRequest(name=request, problem=unread)
 
     def _parse(self, name: str, found: Any) -> InboxRequest:

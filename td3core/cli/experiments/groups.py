@@ -106,7 +106,7 @@ def _require_not_refused(group: Group, statuses: Sequence[SeedStatus], saved: Gr
 
 
 def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
-    """Return the sentence that names the failed runs; None if none failed."""
+    """Return how many runs failed, and a line on each of them; None if none failed."""
     failed = [s for s in statuses if s.state in (SeedState.FAILED, SeedState.INTERRUPTED)]
     if not failed:
         return None
@@ -117,7 +117,8 @@ def _failures(statuses: Sequence[SeedStatus]) -> Text | None:
         failed=len(failed),
     )
     reasons = (Text("Seed {seed}: {reason}", seed=s.seed, reason=s.message) for s in failed)
-    return Text.joined((count, *reasons))
+    # On separate lines: an environment's message may lack a final full stop.
+    return Text.joined((count, *reasons), "\n")
 
 
 def _advice(status: SeedStatus) -> tuple[Advice, ...]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from td3core.cli.consent import obtain_consent
 from td3core.cli.final_film import FinalFilm, film_folder, try_to_show_film
+from td3core.cli.interrupts import INTERRUPTED
 from td3core.cli.options import AsJson, Run, RunsDir, TrustEnv
 from td3core.cli.paths import find_run
 from td3core.cli.sinks import NO_SINKS, Sinks, opened, with_sinks
@@ -53,8 +54,10 @@ def follow(
         with ProgressReporter(console) as report:
             ending = _until_the_end(follower, Listeners(report, listeners))
     except KeyboardInterrupt:
-        log(Text("Stopped following; the run continues."))
-        return CommandResult(result={"run": str(path), "state": str(follower.state or "running")})
+        reason = Text("Stopped following; the run continues.")
+        log(reason)
+        result = {"run": str(path), "state": str(follower.state or "running")}
+        return CommandResult(status=INTERRUPTED, result=result, error=reason)
     if shown_in is not None:
         try_to_show_film(path, shown_in)
     answer = _answer(ending)

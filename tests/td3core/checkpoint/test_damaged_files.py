@@ -101,6 +101,17 @@ def test_a_torch_file_by_the_name_of_a_checkpoint_is_refused(tmp_path: Path) -> 
     assert "not a readable checkpoint" in refusal(path)
 
 
+def test_a_checkpoint_on_a_failing_disk_is_refused_in_plain_words(
+    whole: bytes, spot: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        raise OSError(5, "Input/output error", str(path))
+
+    spot.write_bytes(whole)
+    monkeypatch.setattr("td3core.checkpoint.format.open_regular", fail)
+    assert refusal(spot).endswith(": Input/output error.")
+
+
 def test_an_empty_file_is_refused(spot: Path) -> None:
     spot.write_bytes(b"")
     assert "not a readable checkpoint" in refusal(spot)

@@ -1,5 +1,8 @@
 """A program that starts a command reads its progress as data; a person reads words."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from td3core.cli.progress_line import CODEC, CommandProgress, tell_progress
@@ -19,6 +22,16 @@ def test_a_program_that_asks_for_it_gets_share_and_message_as_data(
         CommandProgress(message=READING, share=0.25),
         CommandProgress(message=READING),
     ]
+
+
+def test_the_line_that_the_manual_shows_is_one_that_a_command_writes(
+    root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (root / "resources/manual/command-line.md").read_text("utf-8")
+    (shown,) = (json.loads(line) for line in page.splitlines() if '"CommandProgress"' in line)
+    monkeypatch.setenv("TD3_STUDIO_PROGRESS", "json")
+    tell_progress(READING, 0.5)
+    assert json.loads(capsys.readouterr().err) == shown
 
 
 def test_everyone_else_reads_words(

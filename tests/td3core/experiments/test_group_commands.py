@@ -83,7 +83,32 @@ def test_one_failing_seed_fails_the_command_after_the_others_are_done(command) -
     assert status == 1
     assert [run["stopped"] for run in answer["runs"]] == ["finished", "failed", "finished"]
     assert answer["runs"][1]["error"] == "It broke."
-    assert answer["error"] == "1 of 3 runs failed. Seed 1: It broke."
+    assert answer["error"] == "1 of 3 runs failed.\nSeed 1: It broke."
+
+
+def test_the_reason_of_each_failed_seed_is_a_line_also_if_it_has_no_full_stop(command) -> None:
+    def act(actor: Actor) -> None:
+        actor.report(failed(f"The environment raised ValueError: boom {actor.seed}"))
+
+    status, answer = command("train", STEPS_ENV, "--seeds", "2", "--steps", "60", act=act)
+    assert status == 1
+    assert answer["error"].splitlines() == [
+        "2 of 2 runs failed.",
+        "Seed 0: The environment raised ValueError: boom 0",
+        "Seed 1: The environment raised ValueError: boom 1",
+    ]
+
+
+def test_a_run_whose_process_was_killed_has_not_stopped_in_any_way(command) -> None:
+    def act(actor: Actor) -> None:
+        actor.start()
+        actor.report(failed("The process was ended by signal 9."))
+
+    status, answer = command("train", STEPS_ENV, "--seeds", "1-1", "--steps", "60", act=act)
+    assert status == 1
+    (found,) = answer["runs"]
+    assert (found["run"], found["stopped"]) == ("r", None)
+    assert found["error"] == "The process was ended by signal 9."
 
 
 def test_settings_that_every_run_refuses_are_a_wrong_request(command, runs_dir: Path) -> None:

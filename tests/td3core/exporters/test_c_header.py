@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,29 @@ def test_the_compiled_header_acts_as_the_networks_written_out(
     assert str(said) == "452 bytes of weights"
     obs = replayed(source)
     assert answers(tmp_path, obs, 1) == pytest.approx(expected(source, obs, kind), abs=2e-5)
+
+
+@compiled
+def test_a_second_actor_in_a_source_file_is_an_error_and_the_same_one_again_is_none(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    one = deployed_actor(trained(runs_dir, "relu"))
+    # The same weights: with other bounds they are another actor.
+    other = replace(one, low=one.low / 2, high=one.high / 2)
+    for name, actor in (("one", one), ("other", other)):
+        (tmp_path / f"{name}.h").write_text(c_header.source_of(actor))
+
+    def compile_with(*names: str) -> tuple[int, str]:
+        assert COMPILER is not None
+        lines = "".join(f'#include "{name}.h"\n' for name in names)
+        words = [COMPILER, "-std=c99", "-fsyntax-only", "-x", "c", "-"]
+        made = subprocess.run(words, cwd=tmp_path, input=lines, capture_output=True, text=True)
+        return made.returncode, made.stderr
+
+    assert compile_with("one", "one") == (0, "")
+    status, said = compile_with("one", "other")
+    assert status != 0
+    assert "One actor per source file" in said
 
 
 @compiled

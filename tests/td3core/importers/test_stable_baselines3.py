@@ -16,7 +16,7 @@ from td3core import checkpoint
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.agent import spec_of
 from td3core.checkpoint.resumable import require_resumable
-from td3core.config import EnvChoice
+from td3core.config import EnvChoice, Tunables
 from td3core.errors import RequestError
 from td3core.evaluation.evaluate import evaluate
 from td3core.exporters import stable_baselines3_zip
@@ -41,6 +41,11 @@ def read(path: Path) -> ForeignAgent:
 
 def converted(path: Path) -> Checkpoint:
     return checkpoint_of(read(path), files.pendulum())
+
+
+def notes_of(agent: Checkpoint) -> list[str]:
+    assert agent.header.origin is not None
+    return [str(note) for note in agent.header.origin.notes]
 
 
 def model_of(path: Path) -> Any:
@@ -190,8 +195,62 @@ def test_without_optimisers_their_moments_are_zero_and_it_is_said(
     agent = converted(files.write_zip(tmp_path / "a.zip", parts))
     assert not agent.tensors["critic_adam.critic1.0.weight.exp_avg"].any()
     assert agent.tensors["actor_adam.actor.0.weight.exp_avg"].any()
-    assert agent.header.origin is not None
-    assert any("optimiser" in str(note) for note in agent.header.origin.notes)
+    assert "The file holds no optimiser state: its moments begin at zero." in notes_of(agent)
+
+
+OTHER_OPTIMISER = (
+    "It was trained with another optimiser. Here Adam goes on: its moments begin at zero, and its"
+    " learning rates are the defaults."
+)
+OTHER_CONSTANTS = (
+    "It was trained with other constants of Adam (betas, eps, weight decay or AMSGrad). Here Adam"
+    " goes on with those of its paper: its moments begin at zero."
+)
+
+
+@pytest.mark.parametrize(
+    ("optimiser", "options", "said", "lr"),
+    [
+        ("SGD", {}, OTHER_OPTIMISER, Tunables().actor_lr),
+        ("SGD", {"momentum": 0.9}, OTHER_OPTIMISER, Tunables().actor_lr),
+        ("RMSprop", {}, OTHER_OPTIMISER, Tunables().actor_lr),
+        ("NAdam", {}, OTHER_OPTIMISER, Tunables().actor_lr),
+        ("RAdam", {}, OTHER_OPTIMISER, Tunables().actor_lr),
+        ("AdamW", {"weight_decay": 0.1}, OTHER_CONSTANTS, 0.02),
+        ("Adam", {"betas": (0.5, 0.999)}, OTHER_CONSTANTS, 0.02),
+        ("Adam", {"eps": 1e-5}, OTHER_CONSTANTS, 0.02),
+        ("Adam", {"amsgrad": True}, OTHER_CONSTANTS, 0.02),
+    ],
+)
+def test_another_optimiser_or_other_constants_are_said_and_no_rate_of_another_is_adams(
+    peers: dict[str, Path],
+    tmp_path: Path,
+    optimiser: str,
+    options: dict[str, Any],
+    said: str,
+    lr: float,
+) -> None:
+    parts = files.members(peers["td3"])
+    policy = files.tensors_of(parts["policy.pth"])
+    for role in ("actor", "critic"):
+        weights = [
+            torch.nn.Parameter(tensor)
+            for name, tensor in policy.items()
+            if name.startswith(f"{role}.")
+        ]
+        stepped = getattr(torch.optim, optimiser)(weights, lr=0.02, **options)
+        for weight in weights:
+            weight.grad = torch.ones_like(weight)
+        stepped.step()
+        parts[f"{role}.optimizer.pth"] = files.saved(stepped.state_dict())
+    parts["data"] = json.dumps(json.loads(parts["data"]) | {"learning_rate": 0.02}).encode()
+    agent = converted(files.write_zip(tmp_path / "a.zip", parts))
+    about = [note for note in notes_of(agent) if "moments" in note]
+    assert about == [said]
+    assert not agent.tensors["critic_adam.critic1.0.weight.exp_avg"].any()
+    assert not agent.tensors["actor_adam.step"].any()
+    tunables = agent.header.tunables
+    assert (tunables.actor_lr, tunables.critic_lr) == (lr, lr)
 
 
 def test_a_zip_that_was_compressed_again_reads_the_same(

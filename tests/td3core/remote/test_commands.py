@@ -12,6 +12,8 @@ import pytest
 from td3core.cli import app
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
+from td3core.protocol.run_status import RunStatus
+from td3core.runs.reader import RunReader
 from td3core.training.launch import resume, train
 from tests.support.scripted import Script
 from tests.support.waiting import eventually
@@ -101,6 +103,25 @@ def test_a_run_that_was_resumed_is_reported_with_the_speed_of_its_last_process(
     assert isinstance(again, Ended)
     _, answer, _ = call(capsys, "follow", str(first.run))
     assert answer["steps_per_s"] == again.steps_per_s
+
+
+def test_ctrl_c_ends_the_following_as_any_command_that_trains_nothing_and_says_where_the_run_is(
+    living: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poll = RunReader.poll
+
+    def press_once_it_runs(reader: RunReader) -> Any:
+        events = poll(reader)
+        if reader.state is RunStatus.RUNNING:
+            raise KeyboardInterrupt
+        return events
+
+    monkeypatch.setattr(RunReader, "poll", press_once_it_runs)
+    status, answer, said = call(capsys, "follow", str(living))
+    reason = "Stopped following; the run continues."
+    assert status == 130
+    assert answer == {"run": str(living), "state": "running", "error": reason}
+    assert said.endswith(f"{reason}\n")
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,10 @@ def test_requests_are_taken_in_the_order_they_were_made(folder: Path) -> None:
         ('{"ask": "tune", "values": {"tau": NaN}}', "tau cannot be nan"),
         ('{"ask": "tune", "values": {"seed": 7}}', "no live setting called 'seed'"),
         ("[" * 15_000, "cannot be read"),
-        ('{"ask": "stop", "x": "' + "x" * 20_000 + '"}', "larger than 16 KiB"),
+        (
+            '{"ask": "stop", "x": "' + "x" * 20_000 + '"}',
+            f"cannot be read: {NAME}.json is larger than 16 KiB.",
+        ),
         ('{"ask": "tune", "values": {"tau": 1' + "0" * 5000 + "}}", "cannot be read"),
     ],
 )
