@@ -90,6 +90,8 @@ def described_by_core(window: MainWindow) -> set[str]:
     for row in window.runs.model.rows.values():
         assert row.summary is not None
         found += [row.path.name, row.title, row.summary.title, row.summary.description]
+        # Part of a run's name, which is English.
+        found.append(row.summary.changed.english)
     shown = window.comparison.session.shown
     if shown is not None:
         found += [*shown.notes, *shown.comparison.differing]
