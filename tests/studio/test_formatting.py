@@ -21,8 +21,8 @@ from studio.widgets.number_text import read_number
 @pytest.mark.parametrize(
     ("steps", "text"),
     [
-        *((512, "512"), (1_000, "1k"), (50_000, "50k"), (44_862, "44,862"), (12_500, "12.5k")),
-        *((1_250_000, "1.25M"), (1_234_567, "1,234,567")),
+        *((512, "512"), (1_000, "1k"), (2_500, "2.5k"), (12_500, "12.5k"), (44_862, "44,862")),
+        *((50_000, "50k"), (1_000_000, "1M"), (1_250_000, "1.25M"), (1_234_567, "1,234,567")),
     ],
 )
 def test_a_letter_stands_for_thousands_only_where_it_shortens_a_number(

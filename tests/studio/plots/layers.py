@@ -30,6 +30,11 @@ def curves_of(card: PlotCard) -> list[pg.PlotDataItem]:
     return [item for item in items if isinstance(item, pg.PlotDataItem)]
 
 
+def drawn_curves(card: PlotCard) -> list[str]:
+    """Return the columns whose curves have points on a plot."""
+    return [each.name() for each in curves_of(card) if each.xData is not None and len(each.xData)]
+
+
 def _items(card: PlotCard, kind: type) -> list[Any]:
     return [item for item in card.plot.items() if isinstance(item, kind)]
 

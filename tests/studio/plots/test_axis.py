@@ -9,7 +9,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QFont, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
-from studio.plots.axis import ShortAxis
+from studio.plots.axis import ShortAxis, log_ticks
 from studio.plots.canvas import PlotCanvas, PlotViewBox
 from studio.theme.sizes import scaled
 from studio.theme.theme import load_theme
@@ -80,6 +80,7 @@ def test_all_labels_of_an_axis_have_one_unit_and_as_many_decimals(canvas, height
     for low, high in (
         *((-1210.0, -940.0), (-1030.0, -960.0), (0.0, 2100.0), (0.0, 13_000.0), (900.0, 1010.0)),
         *((0.0, 1_600_000.0), (950_000.0, 1_020_000.0), (-120_000.0, 40_000.0)),
+        (1502.6, 1504.4),
     ):
         canvas.getViewBox().setRange(yRange=(low, high), padding=0.0)
         found = labels(canvas, "left")
@@ -132,6 +133,15 @@ def test_every_logarithmic_axis_of_a_small_plot_has_two_labels(canvas) -> None:
             assert len(found) >= 2, (heights, found)
             for text in found:
                 assert heights[0] - 1e-9 <= math.log10(number(text)) <= heights[1] + 1e-9
+
+
+@pytest.mark.parametrize(("high", "bare"), [(2.0, 19), (12.0, 13)])
+def test_a_logarithmic_axis_of_many_decades_has_no_ticks_between_them(
+    high: float, bare: int
+) -> None:
+    ticks = {value for _, level in log_ticks(0.0, high, high / 4) for value in level}
+    assert len(ticks) == bare
+    assert ticks.issuperset(range(int(high) + 1))
 
 
 def test_the_name_of_an_axis_is_left_out_where_less_than_half_of_it_fits(canvas) -> None:

@@ -37,6 +37,7 @@ def test_without_limits_the_range_stays_and_a_logarithmic_one_counts_in_powers_o
     assert limited((1.0, 2.0), NO_LIMITS, logarithmic=True) == (1.0, 2.0)
     assert limited((0.0, 2.0), (100.0, 1e4), logarithmic=True) == (2.0, 4.0)
     assert limited((0.0, 2.0), (-1.0, 1e4), logarithmic=True) == (0.0, 4.0)
+    assert limited((-3.0, 0.0), (0.01, None), logarithmic=True) == (-2.0, 0.0)
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from td3core.config import make_settings
 from td3core.protocol.metrics import METRICS
 from td3core.protocol.rows import EVALUATION_METRICS
 from tests.studio.fake_runs import add_training, make_run, open_record
-from tests.studio.plots.layers import curves_of, layer_of
+from tests.studio.plots.layers import curves_of, drawn_curves, layer_of
 from tests.support.mouse import double_click, turn_wheel
 
 pytestmark = pytest.mark.shared_window
@@ -88,11 +88,13 @@ def test_an_entry_of_the_legend_hides_its_curve_and_shows_it_again(qtbot, plots)
     layer = layer_of(card, CurveLayer)
     (hidden,) = [entry for entry in layer.legend() if entry.hidden]
     assert hidden.text == "target"
+    assert drawn_curves(card) == ["q1", "q2"]
     card.hovered.emit(QPointF(600.0, 0.0))
     assert "target" not in card.readout
     assert "Q₁" in card.readout
     card.legend.linkActivated.emit("target")
     assert not any(entry.hidden for entry in layer.legend())
+    qtbot.waitUntil(lambda: drawn_curves(card) == ["q1", "q2", "target"], timeout=10_000)
 
 
 @pytest.mark.parametrize("name", ["plot_return", "plot_q", "plot_actor_loss"])
@@ -170,8 +172,13 @@ def test_any_quantity_on_record_can_be_put_on_any_plot_and_taken_off(
     assert list(added.values) == [step / 10 for step in range(100, 1001, 100)]
     card.exporter.export(tmp_path / "plot.csv")
     assert "return" in (tmp_path / "plot.csv").read_text("utf-8")
+    card.legend.linkActivated.emit("return")
+    qtbot.waitUntil(lambda: "return" not in drawn_curves(card))
     also_show(plots, "plot_q", "return")
     qtbot.waitUntil(lambda: "return" not in [entry.text for entry in layer.legend()])
+    # Whoever adds it again wants to see it.
+    also_show(plots, "plot_q", "return")
+    qtbot.waitUntil(lambda: "return" in drawn_curves(card))
 
 
 def test_every_plot_can_count_in_powers_of_ten(qtbot, plots) -> None:

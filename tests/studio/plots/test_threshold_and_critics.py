@@ -4,10 +4,11 @@ import pytest
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QTextDocumentFragment
 
+from studio.plots.header import PlotHeader
 from td3core.config import RunConfig, Tunables
 from td3core.protocol import events
 from tests.studio.fake_runs import add_training
-from tests.studio.plots.layers import curves_of, redraw, threshold_of
+from tests.studio.plots.layers import drawn_curves, redraw, threshold_of
 from tests.support.events import started
 
 pytestmark = pytest.mark.shared_window
@@ -70,6 +71,17 @@ def test_the_label_of_the_threshold_is_there_where_the_line_is_in_view(qtbot, wi
     assert not label.isVisible()
 
 
+def test_a_threshold_of_0_has_no_line_on_a_logarithmic_axis(qtbot, window):
+    start(window, 0.0)
+    evaluate(window, 100, (10.0, 20.0), 0.0)
+    redraw(qtbot, window)
+    card = window.plots.card("plot_return")
+    assert threshold_of(card).isVisible()
+    card.findChild(PlotHeader).set_logarithmic(True)
+    qtbot.waitUntil(lambda: not window.plots.redraw_pending)
+    assert not threshold_of(card).isVisible()
+
+
 @pytest.mark.slow
 def test_an_environment_without_a_threshold_has_no_line_and_no_success(qtbot, window, find):
     start(window, 300.0)
@@ -119,9 +131,7 @@ def test_each_critic_there_is_has_one_curve_and_one_place_in_the_legend(
     for _ in range(2):
         for name, expected in (("plot_q", q), ("plot_critic_loss", loss)):
             card = window.plots.card(name)
-            items = curves_of(card)
-            drawn = [i.name() for i in items if i.xData is not None and len(i.xData)]
-            assert len(drawn) == len(expected)
+            assert len(drawn_curves(card)) == len(expected)
             assert legend(card).split() == [word for label in expected for word in ("●", label)]
             card.hovered.emit(QPointF(250.0, 0.0))
             read = [line.split()[1] for line in card.readout.splitlines() if "●" in line]

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
-from studio.formatting import short_steps
 from studio.replay import checkpoint_model
 from studio.replay.checkpoint_list import CheckpointPanel
 from studio.replay.checkpoint_model import CheckpointModel
@@ -399,11 +398,3 @@ def test_ten_thousand_checkpoints_are_listed_without_opening_one(
     panel.grab()
     qtbot.waitUntil(lambda: bool(opened))
     assert len(opened) < 30, "only rows in sight are looked at"
-
-
-@pytest.mark.parametrize(
-    ("steps", "text"),
-    [(512, "512"), (50_000, "50k"), (2_500, "2.5k"), (1_000_000, "1M"), (1_250_000, "1.25M")],
-)
-def test_steps_are_written_as_people_say_them(steps: int, text: str) -> None:
-    assert short_steps(steps) == text

@@ -3,6 +3,7 @@
 import tracemalloc
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -82,6 +83,21 @@ def test_a_series_that_is_full_at_an_odd_size_keeps_the_extremes_of_its_last_cel
     _, y = series.curve("y", -np.inf, np.inf, 1000)
     assert (y.min(), y.max()) == (-100, 100)
     np.testing.assert_array_equal(series.column("x"), range(3, 32, 4))
+
+
+@pytest.mark.parametrize("last", [35, 39, 40, 41])
+def test_what_follows_dropped_rows_is_as_if_they_had_never_been(last):
+    """Four rows are a cell; those after row 39 wait for more."""
+    straight, cut = Series(("x", "y"), capacity=16), Series(("x", "y"), capacity=16)
+    rows = [(x, x * x) for x in range(43)]
+    straight.append(rows[: last + 1])
+    cut.append(rows)
+    cut.keep_to(last)
+    for series in (straight, cut):
+        series.append([(x, -x) for x in range(last + 1, 50)])
+    assert cut.rows_each == straight.rows_each == 4
+    assert np.array_equal(cut.rows(), straight.rows())
+    assert np.array_equal(cut.curve("y", 0, 50, 100), straight.curve("y", 0, 50, 100))
 
 
 def test_the_memory_of_a_series_is_bounded_and_its_means_are_those_of_its_rows():

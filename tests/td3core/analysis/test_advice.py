@@ -112,6 +112,14 @@ def test_an_evaluation_counts_with_the_updates_before_its_step() -> None:
     assert [each.env_steps for each in found.advice] == [3_000]
 
 
+def test_an_evaluation_counts_with_the_updates_of_its_own_step() -> None:
+    found = health(parse_rule("high", RULE.replace("q_gap", "bias")))
+    found.take(progress(TUNABLES, np.array([row(50), row(1_000)])))
+    for step in (1_000, 2_000):
+        found.take(evaluated(step, 9.0))
+    assert [each.env_steps for each in found.advice] == [1_000]
+
+
 def test_other_rules_judge_what_is_on_record() -> None:
     rule = parse_rule("high", RULE)
     found = health(rule)
@@ -130,6 +138,18 @@ def test_a_setting_that_is_as_advised_has_no_change_to_try() -> None:
     feed(found, 9.0, 9.0)
     assert found.advice[0].change is None
     assert found.advice[0].as_dict()["setting"] is None
+
+
+@pytest.mark.parametrize(
+    ("setting", "old", "factor", "new"), [("tau", 0.5, 10.0, 1.0), ("policy_delay", 2, 0.1, 1)]
+)
+def test_an_advised_value_is_one_that_the_setting_allows(
+    setting: str, old: float, factor: float, new: float
+) -> None:
+    remedy = replace(parse_rule("high", RULE).remedy, setting=setting, factor=factor)
+    change = remedy.change(CONFIG, replace(TUNABLES, **{setting: old}))
+    assert change is not None
+    assert (change.old, change.new) == (old, new)
 
 
 def test_an_algorithm_may_have_a_remedy_of_its_own() -> None:

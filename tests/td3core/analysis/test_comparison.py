@@ -408,6 +408,12 @@ def test_a_band_ends_with_the_shortest_run_and_a_note_says_so(runs_dir: Path) ->
     assert "3 runs: its intervals are likely too narrow" in " ".join(map(str, found.notes))
 
 
+@pytest.mark.parametrize(("seeds", "few"), [(4, True), (5, False)])
+def test_five_runs_are_not_few(runs_dir: Path, seeds: int, few: bool) -> None:
+    found = compare(read([write_run(runs_dir, [float(n)], seed=n) for n in range(seeds)]))
+    assert ("likely too narrow" in " ".join(map(str, found.notes))) == few
+
+
 def test_a_single_run_has_no_band_and_a_note_says_so(runs_dir: Path) -> None:
     found = compare(read([write_run(runs_dir, [1.0, 2.0])]))
     assert found.groups[0].final.interval is None

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from td3core.buffer.buffer_file import BLOCK, BufferFile
-from td3core.buffer.replay_buffer import ReplayBuffer
+from td3core.buffer.buffer_file import BLOCK, BufferFile, ring_in
+from td3core.buffer.replay_buffer import ReplayBuffer, ring_sizes
+from td3core.buffer.rows import RowLayout
 from td3core.errors import RequestError
 from tests.support.power import failing
 from tests.td3core.helpers import sample
@@ -66,6 +67,18 @@ def test_an_older_state_can_be_read_back_until_the_slack_is_used_up(
             assert samples(again) == before
             assert again.stored == stored
             break
+
+
+def test_the_length_of_a_file_tells_two_rings_with_as_many_checksums_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, layout = tmp_path / "replay.f32", RowLayout.of(1, 1)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK", 30)
+    monkeypatch.setattr("td3core.buffer.replay_buffer.SLACK_BYTES", 20 * layout.bytes)
+    assert ring_sizes(100, layout) == (120, 130)
+    for rows, ring in ((0, 120), (120, 120), (121, 130), (130, 130)):
+        path.write_bytes(bytes(rows * layout.bytes))
+        assert ring_in(path, np.zeros(2, np.uint32), 100, layout) == ring
 
 
 def test_only_what_is_new_is_written(tmp_path: Path) -> None:

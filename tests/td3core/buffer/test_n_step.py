@@ -212,6 +212,11 @@ def test_a_run_stores_where_its_episodes_are_truncated(runs_dir: Path, scripted:
     assert read_header(ended.last_checkpoint).counters.unmarked == 0
 
 
+def test_a_run_that_has_marked_all_its_ends_warns_of_none(runs_dir: Path) -> None:
+    _, told = run(runs_dir, n_step=3)
+    assert told.all(Warned) == []
+
+
 @pytest.fixture
 def old_run(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
     """Return what makes a run that stopped at step 40, as the version before wrote it."""

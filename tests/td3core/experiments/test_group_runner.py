@@ -214,6 +214,7 @@ def test_a_run_is_unpaused_or_resumed_only_if_asked_for_that(make_group, conduct
         (0, SeedState.TRAINING): Command(verb=Verb.RESUME, seed=0),
         (1, SeedState.TRAINING): Command(verb=Verb.STOP, seed=1),
         (1, SeedState.STOPPED): Command(verb=Verb.UNPAUSE, seed=1),
+        (2, SeedState.TRAINING): Command(verb=Verb.RESUME),
         (2, SeedState.FINISHED): Command(verb=Verb.STOP),
     }
     stage, statuses = conduct(make_group((0, 1, 2)), end_from_the_third_on, at)

@@ -121,6 +121,7 @@ def test_it_keeps_settings_counters_and_origin(peers: dict[str, Path]) -> None:
     assert tunables.exploration_noise == pytest.approx(0.3)
     assert counters.env_steps == 60
     assert counters.updates == model_of(peers["tanh"])._n_updates > 0
+    assert counters.sampled == 16 * counters.updates
     assert header.origin is not None
     assert header.origin.kind == "stable-baselines3 TD3"
     assert header.origin.sha256 == hashlib.sha256(peers["tanh"].read_bytes()).hexdigest()

@@ -149,6 +149,14 @@ def test_a_folder_that_cannot_be_looked_at_holds_no_requests(
     assert taken(folder).ask == "stop"
 
 
+def test_all_requests_to_an_earlier_process_are_refused_however_many(folder: Path) -> None:
+    for number in range(40):
+        put(folder, b'{"ask": "stop"}', f"{number:020d}-0123456789abcdef")
+    inbox = inbox_of(folder.parent)
+    assert [bool(each.problem) for each in inbox.open()] == [True] * 40
+    assert inbox.take() == []
+
+
 def test_files_that_are_not_requests_stay_as_they_are(folder: Path) -> None:
     for name in (f".{NAME}.part", "notes.json", f"{NAME}.json.bak", "x" * 200):
         (folder / name).write_text("mine")

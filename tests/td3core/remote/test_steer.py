@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -483,6 +484,32 @@ def test_a_paused_run_continues_also_for_earlier_programs_which_ask_it_to_resume
     status = Status.read(path)
     assert status is not None
     assert [str(answer.message) for answer in status.answers] == ["", ""]
+
+
+def test_each_of_two_changes_is_answered_once_it_is_applied(path: Path) -> None:
+    listener, control = Listener(path), RemoteControl(path)
+    listener.progress()
+    for tau in (0.1, 0.2):
+        control.change({"tau": tau})
+        listener.progress()
+    for revision in (1, 2):
+        listener.access.report(
+            Tuned(env_steps=1, updates=0, revision=revision, tunables=listener.tunables, changes=())
+        )
+        status = Status.read(path)
+        assert status is not None
+        answers = [each.answer for each in control.answered(status.answers)]
+        assert [(each.done, each.revision) for each in answers] == [(True, revision)]
+
+
+def test_a_change_is_compared_with_the_one_requested_before_it(path: Path) -> None:
+    first, control = RunDirectory.open(path).first_tunables, RemoteControl(path)
+    control.tune(replace(first, tau=0.2))
+    control.tune(first)
+    # Neither has been applied, so the run still has the tau that the second asks for.
+    files = sorted((path / "requests").iterdir())
+    values = [json.loads(file.read_text())["values"] for file in files]
+    assert values == [{"tau": 0.2}, {"tau": first.tau}]
 
 
 def test_what_is_reported_before_the_run_begins_is_not_written(path: Path) -> None:

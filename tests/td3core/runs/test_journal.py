@@ -13,6 +13,7 @@ from td3core.runs.journal import (
     Change,
     changes_of,
     is_scheduled,
+    made_by,
     mend,
     parse,
     read,
@@ -112,6 +113,13 @@ def test_what_is_struck_out_is_gone_and_nothing_else(path: Path) -> None:
     assert read(path) == LINES[:2]
     strike_out(path, lambda entry: False)
     assert read(path) == LINES[:2]
+
+
+def test_a_run_that_ends_at_the_step_of_a_planned_change_has_not_made_it() -> None:
+    planned = scheduled([Change(9, "tau", 0.3)], Tunables(), num_envs=1)
+    entries = [*LINES, *planned]
+    assert made_by(entries, 9) == [LINES[0], LINES[2]]
+    assert made_by(entries, 10) == [LINES[0], LINES[2], *planned]
 
 
 def test_a_schedule_is_recorded_at_the_steps_at_which_it_takes_effect() -> None:

@@ -1,5 +1,6 @@
 """Lines of JSON: every event comes back unchanged, and invalid lines are refused."""
 
+import contextlib
 import json
 import math
 import types
@@ -246,7 +247,7 @@ def test_a_damaged_line_is_refused(line: bytes) -> None:
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_line_or_refused(line: bytes) -> None:
-    with pytest.raises(LineError):
+    with contextlib.suppress(LineError):
         RUN.decode(line)
 
 

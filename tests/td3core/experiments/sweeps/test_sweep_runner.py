@@ -17,7 +17,7 @@ from td3core.experiments.sweeps.executor import Outcome, RunEnd
 from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.objective import value_of
-from td3core.experiments.sweeps.spec import with_module
+from td3core.experiments.sweeps.spec import SweepSpec, with_module
 from td3core.experiments.sweeps.state import read_sweep, state_of
 from td3core.experiments.sweeps.study import SweepStudy
 from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
@@ -290,6 +290,15 @@ def test_a_trial_is_pruned_by_its_evaluations_though_a_kill_came_before_they_wer
     assert str(state.trials[5].reason) == "pruned at step 1,000"
 
 
+def halving(settings: str, searched: str = "") -> SweepSpec:
+    """Return a random search that prunes by successive halving."""
+    text = (
+        "environment = 'Pendulum-v1'\nsteps = 100_000\nsampler = 'random'\npruning = 'asha'\n"
+        f"[settings]\n{settings}\n[space]\ntau = {{ low = 0.0, high = 1.0 }}\n{searched}\n"
+    )
+    return parse(text, "halved")
+
+
 @pytest.mark.parametrize(
     ("settings", "searched"),
     [
@@ -301,16 +310,21 @@ def test_a_trial_is_pruned_by_its_evaluations_though_a_kill_came_before_they_wer
 def test_successive_halving_keeps_the_best_third_at_the_first_evaluation(
     tmp_path: Path, settings: str, searched: str
 ) -> None:
-    text = (
-        "environment = 'Pendulum-v1'\nsteps = 100_000\nsampler = 'random'\npruning = 'asha'\n"
-        f"[settings]\n{settings}\n[space]\ntau = {{ low = 0.0, high = 1.0 }}\n{searched}\n"
-    )
     values = [5.0, 9.0, 7.0, 1.0, 8.0, 2.0, 6.0, 8.5, 3.0]
-    with SweepStudy(tmp_path / "study.db", parse(text, "halved")) as study:
+    with SweepStudy(tmp_path / "study.db", halving(settings, searched)) as study:
         for count, value in enumerate(values, start=1):
             record = study.ask()
             best = sorted(values[:count])[-max(count // 3, 1) :]
             assert study.report(record.number, 3_000, value) is (value not in best), count
+
+
+def test_successive_halving_prunes_no_trial_at_the_end_of_its_warm_up(tmp_path: Path) -> None:
+    spec = halving("learning_starts = 3_000\neval_interval = 1_000")
+    with SweepStudy(tmp_path / "study.db", spec) as study:
+        for value in (9.0, 5.0):
+            number = study.ask().number
+            assert not study.report(number, 3_000, value)
+            assert study.report(number, 4_000, value) is (value == 5.0)
 
 
 @pytest.mark.slow

@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
+from td3core.experiments.sweeps.file import parse
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState, TrialState
+from td3core.experiments.sweeps.state import state_of
 from td3core.protocol.trial_status import TrialStatus
 from td3core.text import Text
+from tests.td3core.experiments.sweeps.scripted_runs import TEXT
 
 STATE = SweepState(
     name="small",
@@ -70,6 +73,15 @@ def test_a_damaged_text_is_no_state(tmp_path: Path) -> None:
     found["message"] = {"template": "{missing}", "values": {"count": 2}}
     file.write_text(json.dumps(found))
     assert folder.read_state() is None
+
+
+@pytest.mark.parametrize(("rate", "left"), [(1.0, 20.0), (0.1, 30.0)])
+def test_the_time_left_ends_with_the_trials_or_with_the_time_limit(
+    tmp_path: Path, rate: float, left: float
+) -> None:
+    spec = parse(TEXT.format(trials=20, more="time_limit_min = 1"), "small")
+    now = {"seconds": 30.0, "running": True, "rate": rate}
+    assert state_of(spec, made(tmp_path), [], {}, **now).time_left_s == left
 
 
 @pytest.mark.parametrize(
