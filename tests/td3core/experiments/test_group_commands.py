@@ -129,7 +129,10 @@ def test_settings_that_every_run_refuses_are_a_wrong_request(command, runs_dir: 
         (("--seeds", "0"), "seeds cannot be 0."),
         (("--seeds", ""), "seeds is empty."),
         (("--jobs", "2"), "--jobs needs --seeds: a single run is one job."),
-        (("--seeds", "2", "--jobs", "0"), "jobs cannot be 0; use 1 to 1024."),
+        (
+            ("--seeds", "2", "--jobs", "0"),
+            "--jobs cannot be 0; it must be a whole number from 1 to 1,024.",
+        ),
         (("--seeds", "2", "--set", "batch_size=4096", "--set", "buffer_size=10"), "batch_size"),
     ],
 )
@@ -207,7 +210,8 @@ def test_a_number_of_jobs_that_cannot_be_is_refused_when_a_group_goes_on(
 ) -> None:
     group = new_group(runs_dir, (0, 1), *tiny(), jobs=2)
     status, answer = command("resume", group.name, "--jobs", jobs, "--trust-env")
-    assert (status, answer) == (2, {"error": f"jobs cannot be {jobs}; use 1 to 1024."})
+    allowed = "a whole number from 1 to 1,024"
+    assert (status, answer) == (2, {"error": f"--jobs cannot be {jobs}; it must be {allowed}."})
 
 
 def test_the_table_at_the_end_has_the_mean_over_the_seeds(

@@ -303,7 +303,7 @@ def test_an_environment_that_does_not_fit_is_refused(peers: dict[str, Path]) -> 
     from dataclasses import replace
 
     info = files.pendulum()
-    with pytest.raises(RequestError, match="observations of 3 numbers"):
+    with pytest.raises(RequestError, match="observations of size 3"):
         checkpoint_of(read(peers["td3"]), replace(info, obs_dim=4))
     with pytest.raises(RequestError, match="the high bounds 2; those of Pendulum-v1 are 1"):
         checkpoint_of(read(peers["td3"]), replace(info, action_high=(1.0,)))
