@@ -188,7 +188,7 @@ class EnvPicker(QComboBox):
         """Return the description of an environment with arguments, empty if there is none."""
         known = find_known(env_id)
         if known and is_catalogued(env_id, args):
-            return facts_of(known, EnvChoice(env_id, args).action_repeat)
+            return facts_of(known, EnvChoice(env_id, args).fewest_repeats)
         described = self._described.get((env_id, args), "")
         if described or known is None:
             return described

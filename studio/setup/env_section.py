@@ -263,7 +263,7 @@ class EnvSection(QWidget):
     @Slot(object)
     def _on_looked_up(self, answer: dict[str, Any]) -> None:
         names = ("obs_dim", "act_dim", "max_episode_steps", "reward_threshold")
-        repeat = EnvChoice(*self._asked).action_repeat
+        repeat = EnvChoice(*self._asked).fewest_repeats
         facts = describe_env(*(answer[name] for name in names), action_repeat=repeat)
         self._sizes[self._asked] = Sizes(answer["obs_dim"], answer["act_dim"])
         self.sizes_changed.emit()

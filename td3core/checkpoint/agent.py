@@ -14,7 +14,7 @@ def agent_of(source: Checkpoint, variant: Variant = Variant.PLAIN) -> Agent:
     """Return the agent of a checkpoint, ready to play episodes."""
     header = source.header
     return Agent(
-        choice=header.config.choice,
+        choice=header.choice,
         policy=source.policy(),
         variant=variant,
         noise=noise_of(header.tunables, header.counters.exploration_noise),

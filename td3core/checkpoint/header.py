@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from td3core.config import RunConfig, Tunables
+from td3core.config import EnvChoice, RunConfig, Tunables
 from td3core.config.networks import ACTOR, CRITIC, NetworkGroup, networks
 from td3core.envs.info import EnvInfo
 from td3core.evaluation.result import EvaluationResult
@@ -67,6 +67,11 @@ class Header:
     see :mod:`td3core.algorithm.fingerprint`."""
     origin: Origin | None = None
     """The file it was imported from, also if it has been trained on since."""
+
+    @property
+    def choice(self) -> EnvChoice:
+        """The environment as in the step of the checkpoint."""
+        return self.config.choice.at(max(self.counters.env_steps, 1))
 
     @property
     def networks(self) -> dict[str, NetworkGroup]:

@@ -8,6 +8,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from td3core.config import piecewise
+from td3core.config.piecewise import PiecewiseSchedule
+from td3core.config.spec import setting, setting_fields
 from td3core.errors import RequestError, brief, message_of
 from td3core.text import SettingName, Text
 
@@ -15,8 +18,25 @@ RESERVED = ("id", "render_mode", "disable_env_checker")
 """Arguments of ``gymnasium.make`` that the studio sets itself."""
 
 REPEAT = "action_repeat"
-"""An argument for any environment, handled by the studio: how often each action is taken."""
+"""An argument for any environment, handled by the studio: how often each action is taken. A number,
+or the text of a schedule of numbers over the steps of a run."""
 MOST_REPEATS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    """The argument as a setting, so that its schedule is read like that of any other."""
+
+    action_repeat: int = setting(
+        1,
+        label=Text("Action repeat"),
+        help=Text("How often each action is taken."),
+        low=1,
+        high=MOST_REPEATS,
+    )
+
+
+(_REPEAT_FIELD,) = setting_fields(_Repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +61,37 @@ class EnvChoice:
 
     @property
     def action_repeat(self) -> int:
-        """How many times each action is taken."""
-        repeat: int = parse_args(self.args).get(REPEAT, 1)
+        """How many times each action is taken; with a schedule, in the first step of a run."""
+        repeat: int = parse_args(self.at(1).args).get(REPEAT, 1)
         return repeat
+
+    @property
+    def fewest_repeats(self) -> int:
+        """How many times each action is taken at least, which makes the longest episodes."""
+        repeat = parse_args(self.args).get(REPEAT, 1)
+        return repeat if isinstance(repeat, int) else int(min(_repeat_schedule(repeat).values))
+
+    @property
+    def simulated(self) -> "EnvChoice":
+        """The environment without repeated actions, which are not its own."""
+        return EnvChoice(self.env_id, json.dumps(self.kwargs))
+
+    def at(self, step: int) -> "EnvChoice":
+        """Return the environment in step number ``step`` of a run, counted from 1.
+
+        It differs if :attr:`action_repeat` follows a schedule.
+        """
+        args = parse_args(self.args)
+        repeat = args.get(REPEAT, 1)
+        if isinstance(repeat, int):
+            return self
+        # Its points are no percentages: the length of the run does not matter.
+        now = int(_repeat_schedule(repeat).at(step, 0))
+        return EnvChoice(self.env_id, json.dumps(args | {REPEAT: now}))
+
+
+def _repeat_schedule(text: str) -> PiecewiseSchedule:
+    return piecewise.parse(_REPEAT_FIELD, text)
 
 
 def canonical_args(text: str) -> str:
@@ -88,13 +136,29 @@ def parse_args(text: str) -> dict[str, Any]:
     for name in RESERVED:
         if name in found:
             raise _refusal(text, Text("{name} is set by the studio", name=name))
-    repeat = found.get(REPEAT, 1)
-    if type(repeat) is not int or not 1 <= repeat <= MOST_REPEATS:
+    if not _is_repeat(found.get(REPEAT, 1)):
         reason = Text(
-            "{name} is not a whole number from 1 to {most}", name=REPEAT, most=MOST_REPEATS
+            "{name} is neither a whole number from 1 to {most} nor a schedule of such numbers over"
+            " steps, such as {example}",
+            name=REPEAT,
+            most=MOST_REPEATS,
+            example='"2, 1@100000"',
         )
         raise _refusal(text, reason)
     return found
+
+
+def _is_repeat(value: object) -> bool:
+    if not isinstance(value, str):
+        return type(value) is int and 1 <= value <= MOST_REPEATS
+    # Environments are made without knowledge of the length of the run.
+    if "@" not in value or "%" in value:
+        return False
+    try:
+        _repeat_schedule(value)
+    except RequestError:
+        return False
+    return True
 
 
 _NOT_AN_OBJECT: dict[type, Text] = {

@@ -83,7 +83,7 @@ class Episode:
         self._length = 0
         self._env: AgentView | None = None
         try:
-            self._env = make_env(info.choice)
+            self._env = make_env(info.choice.at(start.env_steps + 1))
             self._check_spaces(self._env)
             seed = episode_seed(run_seed, Purpose.ENVIRONMENT, start.episode)
             self.obs, _ = self._env.reset(seed=seed)

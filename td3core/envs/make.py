@@ -54,12 +54,12 @@ usable_environments: set[EnvChoice] = set()
 
 def note_usable(choice: EnvChoice) -> None:
     """Note that another process could make and step this environment without hanging."""
-    usable_environments.add(choice)
+    usable_environments.add(choice.simulated)
 
 
 def is_usable(choice: EnvChoice) -> bool:
     """Return whether another process has made and stepped this environment before."""
-    return choice in usable_environments
+    return choice.simulated in usable_environments
 
 
 def forget_changed_code(choice: EnvChoice) -> None:
@@ -72,7 +72,7 @@ def forget_changed_code(choice: EnvChoice) -> None:
     """
     names = _own_code.drop_changed(trust.folders_of(choice))
     if names:
-        usable_environments.discard(choice)
+        usable_environments.discard(choice.simulated)
     dropped = {name.partition(".")[0] for name in names}
     for env_id, spec in [*gym.registry.items()] if dropped else ():
         if _package_of(spec.entry_point) in dropped:
@@ -234,7 +234,7 @@ def _env_info(choice: EnvChoice, env: AgentView) -> EnvInfo:
         act_dim=int(np.prod(space.shape)),
         action_low=tuple(float(v) for v in space.low.ravel()),
         action_high=tuple(float(v) for v in space.high.ravel()),
-        max_episode_steps=math.ceil(limit / choice.action_repeat) if limit else limit,
+        max_episode_steps=math.ceil(limit / choice.fewest_repeats) if limit else limit,
         # With arguments it is another task, without a known return at which it is solved.
         reward_threshold=spec.reward_threshold if spec and not choice.kwargs else None,
     )

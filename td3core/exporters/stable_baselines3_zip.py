@@ -110,7 +110,7 @@ class _Export:
         self._actor_group, self._critic_group = networks[ACTOR], networks[CRITIC]
         self._notes = [
             "Actions are predicted in the environment's bounds.",
-            f"Take each action {self._header.env.choice.action_repeat} times.",
+            f"Take each action {self._header.choice.action_repeat} times.",
             "The replay buffer is empty.",
         ]
 

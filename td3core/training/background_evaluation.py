@@ -32,6 +32,7 @@ class _Agent:
     """A policy to evaluate, and the critics if their bias is to be measured."""
 
     policy: Policy
+    choice: EnvChoice
     critics: ValueNetworks | None
 
 
@@ -57,10 +58,13 @@ class EvaluationProcess(ChildProcess):
         """Whether it waits for a policy. Otherwise it does not read, and sending a policy larger
         than the pipe's buffer would block."""
 
-    def send(self, policy: Policy, critics: ValueNetworks | None) -> None:
-        """Send a policy, and the critics if their bias is measured; the process must be idle."""
+    def send(self, policy: Policy, choice: EnvChoice, critics: ValueNetworks | None) -> None:
+        """Send a policy, and the critics if their bias is measured; the process must be idle.
+
+        ``choice``: the environment as in the step of the policy.
+        """
         self.idle = False
-        self.pipe.send(_Agent(policy, critics))
+        self.pipe.send(_Agent(policy, choice, critics))
 
     def receive(self) -> EvaluationResult | None:
         """Return the result of the policy sent; the process must be ready.
@@ -95,8 +99,14 @@ def _evaluate_all(connection: Connection, env: EnvChoice, episodes: int, seed: i
         while True:
             agent = pipe.receive()
             try:
-                policy, critics = agent.policy, agent.critics
-                pipe.send(evaluate(policy, env, episodes=episodes, seed=seed, critics=critics))
+                result = evaluate(
+                    agent.policy,
+                    agent.choice,
+                    episodes=episodes,
+                    seed=seed,
+                    critics=agent.critics,
+                )
+                pipe.send(result)
             except BaseException as problem:
                 # Ctrl-C does not reach this process: any exception is from the environment.
                 pipe.send(_Failed(f"{type(problem).__name__}: {reason_of(problem)}"))

@@ -92,7 +92,7 @@ class Evaluator:
         """Send the oldest agent to the process if it is idle."""
         if self._process is not None and self._process.idle and self._pending:
             agent = self._pending[0]
-            self._process.send(agent.policy(), self._critics(agent))
+            self._process.send(agent.policy(), agent.header.choice, self._critics(agent))
 
     def _receive(self, timeout_s: float) -> EvaluatedAgent | None:
         """Return the next result, or None if none arrives within ``timeout_s`` seconds."""
@@ -124,7 +124,7 @@ class Evaluator:
         work = partial(
             evaluate,
             agent.policy(),
-            config.choice,
+            agent.header.choice,
             episodes=config.eval_episodes,
             seed=config.seed,
             keep_going=keep_waiting,

@@ -60,7 +60,7 @@ def measure(run: Path) -> tuple[dict[str, Any], list[list[Any]]]:
     passed = [int(row["env_steps"]) for row in table if float(row["mean"]) >= (threshold or np.inf)]
     seconds = [float(row["time_s"]) for row in table if float(row["mean"]) >= (threshold or np.inf)]
     last = checkpoint.load(run / "checkpoints" / "last.safetensors")
-    found = evaluate(last.policy(), config.choice, episodes=EPISODES, seed=SEED)
+    found = evaluate(last.policy(), last.header.choice, episodes=EPISODES, seed=SEED)
     assert found is not None
     result = {
         "seed": config.seed,

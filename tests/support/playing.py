@@ -43,7 +43,7 @@ def recorded_returns(agent: Checkpoint, record: dict[str, Any]) -> list[float] |
 
 def returns_of(agent: Checkpoint, record: dict[str, Any], episodes: int) -> list[float]:
     """Play the first of the episodes that judged a bundled agent."""
-    seed, choice = record["evaluation"]["seed"], agent.header.config.choice
+    seed, choice = record["evaluation"]["seed"], agent.header.choice
     found = evaluate(agent.policy(), choice, episodes=episodes, seed=seed)
     assert found is not None
     return list(found.returns)

@@ -90,7 +90,7 @@ class DeployedActor:
             "action_low": [float(x) for x in self.low],
             "action_high": [float(x) for x in self.high],
             "whole_actions": self.action_space.dtype.kind in "iub",
-            "action_repeat": header.env.choice.action_repeat,
+            "action_repeat": header.choice.action_repeat,
             "control_rate_hz": self.control_rate_hz,
             "normalised_observations": self.normalisation is not None,
             "env_steps": header.counters.env_steps,
@@ -194,7 +194,7 @@ def deployed_actor(checkpoint: Path) -> DeployedActor:
         with closing(Playback(agent_of(source), 0, 0, log=log)) as playback:
             while not playback.step.over and playback.step.number < MOST_OBSERVATIONS:
                 playback.advance()
-            rate = _control_rate(playback.env, header.env.choice.action_repeat)
+            rate = _control_rate(playback.env, header.choice.action_repeat)
             seen, acts = playback.env.observation_space, playback.env.action_space
     assert isinstance(seen, Box)
     assert isinstance(acts, Box)

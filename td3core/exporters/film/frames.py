@@ -90,7 +90,7 @@ def environment_of(agent: Checkpoint, path: Path, *, draws: bool = False) -> Env
         RequestError: its sizes or bounds differ from those the agent was trained with.
         RunError: it raised an exception.
     """
-    choice = agent.header.config.choice
+    choice = agent.header.choice
     if draws:
         prepare_rendering(choice.env_id)
     with naming_environment(choice):

@@ -195,12 +195,11 @@ class _Recorder:
         hold = 0
         for index in range(settings.episodes):
             with filmed_episode([playing], settings.seed, index) as episode:
-                self.writer = writer = self.writer or self._open_writer(episode.fps)
-                steps_per_s = writer.fps * writer.stride
+                self.writer = self.writer or self._open_writer(episode.fps)
                 if room is None:
-                    hold = round(settings.hold_s * steps_per_s)
+                    hold = round(settings.hold_s * episode.fps)
                     if settings.most_s is not None:
-                        room = max(1, round(settings.most_s * steps_per_s) - hold)
+                        room = max(1, round(settings.most_s * episode.fps) - hold)
                 last = self._record_episode(number, index, scene, episode, room, hold)
             last_steps.append(last)
             room = None if room is None else room - last.number - hold
@@ -230,11 +229,14 @@ class _Recorder:
         The last picture is repeated for ``hold`` more steps.
         """
         assert self.writer is not None
+        # An agent may decide more or less often than that of the first scene.
+        pace = self.writer.fps * self.writer.stride / episode.fps
         step, frame = BEGINNING, None
         for ((step, picture),) in episode:
             self._canvas = self._canvas or self._new_canvas(picture)
             frame = self._canvas.compose(picture, _caption(scene, step, index, self._settings))
-            self.writer.write(frame)
+            for _ in range(_times(step.number, pace)):
+                self.writer.write(frame)
             self._report(
                 FilmProgress(
                     scene=number,
@@ -248,9 +250,14 @@ class _Recorder:
             if room is not None and step.number >= room:
                 break
         if frame is not None:
-            for _ in range(hold):
+            for _ in range(round(hold * pace)):
                 self.writer.write(frame)
         return step
+
+
+def _times(number: int, pace: float) -> int:
+    """Return how often the picture of step ``number`` is written, at ``pace`` pictures per step."""
+    return round(number * pace) - round((number - 1) * pace)
 
 
 def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings) -> Caption:

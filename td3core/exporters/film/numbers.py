@@ -22,7 +22,7 @@ def play(source: Checkpoint, seed: int, index: int) -> EpisodeNumbers:
     """
     critic, log = source.critic(), EpisodeLog(source.header.env.obs_dim, most_bytes=None)
     with (
-        naming_environment(source.header.config.choice),
+        naming_environment(source.header.choice),
         closing(Playback(agent_of(source), seed, index, log=log)) as playback,
     ):
         *_, last = playback

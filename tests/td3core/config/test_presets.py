@@ -182,7 +182,7 @@ def test_an_environment_gets_its_own_preset_without_asking(name: str) -> None:
     for key, value in preset.values.items():
         if final is not None and key in ("actor_lr", "critic_lr"):
             assert found[key] == f"{value}@0, x{final}@100%"
-        elif piecewise.is_text(value):
+        elif piecewise.is_text(value) and key != "env_args":
             assert found[key].split("@")[0] == f"{float(value.split('@')[0].split(',')[0]):g}"
         elif key != "lr_final":
             assert found[key] == value

@@ -204,6 +204,38 @@ def test_a_run_with_repeated_actions_is_evaluated_and_continued_with_them(runs_d
     assert checkpoint.read_header(run.last).env.choice.action_repeat == 3
 
 
+@pytest.mark.parametrize("beside", [True, False], ids=["beside", "in the run"])
+def test_repeats_follow_a_schedule_from_episode_to_episode_and_agents_keep_theirs(
+    runs_dir: Path, beside: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ended = finish(
+        runs_dir,
+        "Pendulum-v1",
+        env_args='{"action_repeat": "4, 2@90"}',
+        steps=300,
+        learning_starts=20,
+        eval_interval=60,
+        checkpoint_interval=60,
+        keep_every=1,
+        background_evaluation=beside,
+    )
+    run = RunDirectory.open(ended.run)
+    # An episode keeps its own to its end.
+    lengths = [int(row["length"]) for row in read_table(run.path / "episodes.csv")]
+    assert lengths == [50, 50, 100, 100]
+    evaluated = {
+        row["env_steps"]: row["lengths"] for row in read_table(run.path / "evaluations.csv")
+    }
+    assert set(evaluated["60"].split()) == {"50"}
+    assert set(evaluated["120"].split()) == {"100"}
+    for step, repeat, length in ((60, 4, 50), (120, 2, 100)):
+        saved = run.step_checkpoint(step)
+        header = checkpoint.read_header(saved)
+        assert (header.choice.action_repeat, header.env.max_episode_steps) == (repeat, 100)
+        assert app.main(["eval", str(saved), "--episodes", "1", "--json"]) == 0
+        assert last_line(capsys.readouterr().out)["lengths"] == [length]
+
+
 class Counting(gym.Wrapper[Any, Any, Any, Any]):
     frames = 0
 
@@ -225,9 +257,15 @@ def test_an_action_is_repeated_in_full_after_a_time_limit_too() -> None:
 
 
 REFUSED = {
-    "no repeats": ('{"action_repeat": 0}', "action_repeat is not a whole number from 1 to 100"),
-    "half a repeat": ('{"action_repeat": 1.5}', "action_repeat is not a whole number"),
-    "a true repeat": ('{"action_repeat": true}', "action_repeat is not a whole number"),
+    "no repeats": (
+        '{"action_repeat": 0}',
+        "action_repeat is neither a whole number from 1 to 100 nor",
+    ),
+    "half a repeat": ('{"action_repeat": 1.5}', "action_repeat is neither"),
+    "a true repeat": ('{"action_repeat": true}', "action_repeat is neither"),
+    "a percentage": ('{"action_repeat": "2, 1@50%"}', "action_repeat is neither"),
+    "a schedule of too many": ('{"action_repeat": "2, 101@50"}', "action_repeat is neither"),
+    "a repeat as text": ('{"action_repeat": "2"}', "action_repeat is neither"),
     "torn": ('{"height": ', "at character"),
     "a list": ("[1, 2]", "it is a list"),
     "a number": ("5", "it is a number"),

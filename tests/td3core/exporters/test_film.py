@@ -89,6 +89,23 @@ def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episod
 
 
 @pytest.mark.slow
+def test_a_growth_film_shows_agents_that_decide_more_often_at_the_same_speed(
+    runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    values = {"steps": 100, "checkpoint_interval": 50, "keep_every": 1, "eval_interval": 50}
+    run = finish(runs_dir, PENDULUM, env_args='{"action_repeat": "4, 2@60"}', **values).run
+    opened = RunDirectory.open(run)
+    sources = [str(opened.step_checkpoint(step)) for step in (50, 100)]
+    target = tmp_path / "growth.mp4"
+    told = film_of(capsys, *sources, "--out", str(target), "--size", "160x160")
+    assert [each["lengths"] for each in told["checkpoints"]] == [[50], [100]]
+    frames, duration, _ = decode(target)
+    # Twice 200 frames of the pendulum at 30 a second, of which one in 4 is shown, and half a
+    # second to read each return.
+    assert (len(frames), duration) == (2 * (50 + 4), pytest.approx(2 * (200 / 30 + 4 / 7.5)))
+
+
+@pytest.mark.slow
 def test_a_film_of_chosen_checkpoints_measures_what_an_evaluation_measures(
     ten: Path,
     tmp_path: Path,
