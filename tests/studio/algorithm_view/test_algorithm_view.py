@@ -315,7 +315,10 @@ def test_a_run_of_the_window_is_watched_paused_and_stepped_through_a_cycle(
             *(("minimum", now.target_min), ("y", now.y)),
         ):
             assert shown(panel, name)[0] == format_number(value)
-        losses = tuple(f"L{i} {format_tick(x)}" for i, x in enumerate(now.critic_loss, 1))
+        signs = ("L₁", "L₂")[: len(now.critic_loss)]
+        losses = tuple(
+            f"{sign} {format_tick(x)}" for sign, x in zip(signs, now.critic_loss, strict=True)
+        )
         assert shown(panel, "losses") == losses
         if now.actor_loss is not None:
             assert shown(panel, "actor_step")[0] == f"L {format_number(now.actor_loss)}"
