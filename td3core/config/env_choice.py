@@ -10,7 +10,7 @@ from typing import Any
 
 from td3core.config import piecewise
 from td3core.config.piecewise import PiecewiseSchedule
-from td3core.config.spec import setting, setting_fields
+from td3core.config.spec import option_field
 from td3core.errors import RequestError, brief, message_of
 from td3core.text import SettingName, Text
 
@@ -21,22 +21,8 @@ REPEAT = "action_repeat"
 """An argument for any environment, handled by the studio: how often each action is taken. A number,
 or the text of a schedule of numbers over the steps of a run."""
 MOST_REPEATS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class _Repeat:
-    """The argument as a setting, so that its schedule is read like that of any other."""
-
-    action_repeat: int = setting(
-        1,
-        label=Text("Action repeat"),
-        help=Text("How often each action is taken."),
-        low=1,
-        high=MOST_REPEATS,
-    )
-
-
-(_REPEAT_FIELD,) = setting_fields(_Repeat)
+_REPEAT_FIELD = option_field(REPEAT, int, low=1, high=MOST_REPEATS)
+"""As a setting, so that its schedule is read like that of any other."""
 
 
 @dataclass(frozen=True, slots=True)
