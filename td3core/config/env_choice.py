@@ -87,6 +87,9 @@ def canonical_args(text: str) -> str:
         RequestError: the text is not a JSON object.
     """
     found = parse_args(text)
+    repeat = found.get(REPEAT)
+    if isinstance(repeat, str):
+        found[REPEAT] = _repeat_schedule(repeat).text
     try:
         return json.dumps(found, ensure_ascii=False, allow_nan=False) if found else ""
     except ValueError:

@@ -333,6 +333,9 @@ def test_arguments_are_kept_in_one_spelling() -> None:
     assert config.env_args == '{"g": 9.0}'
     assert RunConfig(env="Pendulum-v1", env_args=" {} ").env_args == ""
     assert config == RunConfig(env="Pendulum-v1", env_args='{"g":9.0}')
+    scheduled = EnvChoice("Pendulum-v1", '{"action_repeat": "2,1@1e6"}')
+    assert scheduled.args == '{"action_repeat": "2@0, 1@1000000"}'
+    assert scheduled == EnvChoice("Pendulum-v1", '{"action_repeat": "2, 1@1000000"}')
 
 
 def test_reading_a_checkpoint_makes_no_environment_whatever_its_arguments(
