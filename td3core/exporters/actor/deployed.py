@@ -68,9 +68,9 @@ class DeployedActor:
     @property
     def env_name(self) -> str:
         """The environment's id, and its arguments if it has any."""
-        env = self.source.header.env
+        header = self.source.header
         # On one line, for comments of generated code.
-        return " ".join(f"{env.env_id} {env.args}".split())
+        return " ".join(f"{header.env.env_id} {header.choice.args}".split())
 
     @property
     def imported(self) -> Origin | None:

@@ -13,9 +13,11 @@ import pytest
 
 from td3core.cli import app
 from td3core.errors import RequestError
-from td3core.exporters import numpy_file
+from td3core.exporters import c_header, numpy_file, stable_baselines3_zip
 from td3core.exporters.actor.deployed import deployed_actor
+from td3core.runs.directory import RunDirectory
 from tests.td3core.exporters.actors import BUNDLED, KINDS, expected, replayed, trained
+from tests.td3core.exporters.test_stable_baselines3_zip import notes
 from tests.td3core.helpers import finish
 
 
@@ -49,6 +51,25 @@ def test_the_file_says_how_it_is_called(runs_dir: Path, tmp_path: Path) -> None:
     assert (module.ACTION_REPEAT, module.CONTROL_RATE_HZ) == (2, 10.0)
     assert module.FACTS["env_args"] == {"g": 9.5}
     assert "# Action repeat: 2 (take each action 2 times" in target.read_text()
+
+
+def test_an_agent_of_a_schedule_is_exported_with_the_repeats_of_its_step(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    values = {"env_args": '{"action_repeat": "4, 2@40"}', "checkpoint_interval": 30}
+    run = RunDirectory.open(finish(runs_dir, "Pendulum-v1", keep_every=1, **values).run)
+    for step, repeat, rate in ((30, 4, 5.0), (60, 2, 10.0)):
+        source, target = run.step_checkpoint(step), tmp_path / f"{step}.py"
+        numpy_file.export(source, target)
+        module = imported(target)
+        assert (module.ACTION_REPEAT, module.CONTROL_RATE_HZ) == (repeat, rate)
+        c_header.export(source, header := tmp_path / f"{step}.h")
+        assert f"#define TD3_ACTION_REPEAT {repeat}\n" in header.read_text()
+        stable_baselines3_zip.export(source, archive := tmp_path / f"{step}.zip")
+        assert f"Take each action {repeat} times." in notes(archive)["notes"]
+        # Nor does the environment's name say another number.
+        for file in (target, header):
+            assert f'Environment: Pendulum-v1 {{"action_repeat": {repeat}}}\n' in file.read_text()
 
 
 def test_the_file_imports_numpy_and_nothing_of_the_studio(tmp_path: Path) -> None:
