@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from td3core.checkpoint import Checkpoint, Header, load, read_header
 from td3core.checkpoint.agent import agent_of
-from td3core.errors import RequestError
+from td3core.config import EnvChoice
+from td3core.errors import RequestError, brief
 from td3core.exporters.film.caption import Canvas, Caption
 from td3core.exporters.film.frames import FilmedEpisode, filmed_episode
 from td3core.exporters.film.lettering import return_caption
@@ -272,14 +273,20 @@ def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings
 def require_same_environment(header: Header, first: Header, path: Path) -> None:
     """Refuse an agent whose environment is not that of the first.
 
+    How often an agent repeats its actions may differ.
+
     Raises:
         RequestError: the environments differ.
     """
-    ours, theirs = header.config.choice, first.config.choice
+    ours, theirs = header.config.choice.simulated, first.config.choice.simulated
     if ours != theirs:
         raise RequestError(
             "{path} is an agent for {env}, not for {first}; a film shows one environment.",
             path=path.name,
-            env=ours.env_id,
-            first=theirs.env_id,
+            env=_named(ours),
+            first=_named(theirs),
         )
+
+
+def _named(choice: EnvChoice) -> str:
+    return brief(f"{choice.env_id} {choice.args}".strip())

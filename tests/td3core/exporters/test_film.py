@@ -351,6 +351,27 @@ def test_a_film_shows_one_environment(
     assert "give one run, or several checkpoints" in capsys.readouterr().err
 
 
+@pytest.mark.slow
+def test_agents_of_one_environment_are_filmed_together_however_often_they_decide(
+    runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def agent(args: str) -> str:
+        return str(finish(runs_dir, PENDULUM, steps=20, env_args=args).last_checkpoint)
+
+    plain = agent('{"max_episode_steps": 8}')
+    often = agent('{"action_repeat": "4, 2@10", "max_episode_steps": 8}')
+    light = agent('{"max_episode_steps": 8, "g": 1.6}')
+    film = ("--out", str(tmp_path / "a.mp4"))
+    told = film_of(capsys, plain, often, "--side-by-side", *film)
+    assert [each["lengths"] for each in told["agents"]] == [[8], [4]]
+    for kind in ([], ["--side-by-side"]):
+        assert app.main(["film", plain, light, *kind, *film, "--force", "--json"]) == 2
+        assert json.loads(capsys.readouterr().out)["error"] == (
+            'last.safetensors is an agent for Pendulum-v1 {"max_episode_steps": 8, "g": 1.6}, not'
+            ' for Pendulum-v1 {"max_episode_steps": 8}; a film shows one environment.'
+        )
+
+
 def test_the_numbers_of_a_film_are_those_of_the_episode_that_an_evaluation_measures(
     ten: Path,
 ) -> None:
