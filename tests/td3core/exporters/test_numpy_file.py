@@ -61,8 +61,8 @@ def test_an_agent_of_a_schedule_is_exported_with_the_repeats_of_its_step(
     for step, repeat, rate in ((30, 4, 5.0), (60, 2, 10.0)):
         source, target = run.step_checkpoint(step), tmp_path / f"{step}.py"
         numpy_file.export(source, target)
-        module = imported(target)
-        assert (module.ACTION_REPEAT, module.CONTROL_RATE_HZ) == (repeat, rate)
+        facts = imported(target).FACTS
+        assert (facts["action_repeat"], facts["control_rate_hz"]) == (repeat, rate)
         c_header.export(source, header := tmp_path / f"{step}.h")
         assert f"#define TD3_ACTION_REPEAT {repeat}\n" in header.read_text()
         stable_baselines3_zip.export(source, archive := tmp_path / f"{step}.zip")
