@@ -25,6 +25,8 @@ from td3core.text import Text, tr
 
 HOLD_S = 0.5
 """How long the last frame of a checkpoint stays, to read its return."""
+_SLACK = 1e-6
+"""Quotients of frame rates are not exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -258,7 +260,8 @@ class _Recorder:
 
 def _times(number: int, pace: float) -> int:
     """Return how often the picture of step ``number`` is written, at ``pace`` pictures per step."""
-    return round(number * pace) - round((number - 1) * pace)
+    # To the nearest, halves would go to even numbers: two steps shown, two left out.
+    return math.floor(number * pace + _SLACK) - math.floor((number - 1) * pace + _SLACK)
 
 
 def _caption(scene: Scene, step: RolloutStep, index: int, settings: FilmSettings) -> Caption:

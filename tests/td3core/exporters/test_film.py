@@ -5,6 +5,7 @@ import shutil
 import weakref
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -89,16 +90,19 @@ def test_a_growth_film_shows_every_checkpoint_in_order_with_its_evaluated_episod
 
 
 @pytest.mark.slow
-def test_a_growth_film_shows_agents_that_decide_more_often_at_the_same_speed(
-    runs_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_growth_film_shows_agents_that_decide_more_often_at_the_same_even_speed(
+    runs_dir: Path, tmp_path: Path
 ) -> None:
     values = {"steps": 100, "checkpoint_interval": 50, "keep_every": 1, "eval_interval": 50}
     run = finish(runs_dir, PENDULUM, env_args='{"action_repeat": "4, 2@60"}', **values).run
     opened = RunDirectory.open(run)
-    sources = [str(opened.step_checkpoint(step)) for step in (50, 100)]
-    target = tmp_path / "growth.mp4"
-    told = film_of(capsys, *sources, "--out", str(target), "--size", "160x160")
-    assert [each["lengths"] for each in told["checkpoints"]] == [[50], [100]]
+    scenes = scenes_of_files([opened.step_checkpoint(step) for step in (50, 100)])
+    target, told = tmp_path / "growth.mp4", list[FilmProgress]()
+    growth = record_growth(scenes, target, FilmSettings(size=(160, 160)), told.append)
+    assert [each.lengths for each in growth.scenes] == [(50,), (100,)]
+    second = [each for each in told if each.scene == 1]
+    shown = [after.step for before, after in pairwise(second) if after.frames > before.frames]
+    assert shown == [*range(2, 101, 2)]
     frames, duration, _ = decode(target)
     # Twice 200 frames of the pendulum at 30 a second, of which one in 4 is shown, and half a
     # second to read each return.
