@@ -7,7 +7,7 @@ TD3 without one of its tricks) and is applied on top of any preset.
 import os
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from itertools import chain, count
@@ -169,8 +169,10 @@ def parse_preset(text: str) -> Preset:
     )
     if "env" in found and not preset.env.strip():
         raise _refusal(Text("{key} is empty; leave it out of a variant", key=SettingName("env")))
-    make_settings({**preset.values, "env": preset.env or "any"})
-    return preset
+    config, _ = make_settings({**preset.values, "env": preset.env or "any"})
+    # Spelled as in a run: the window compares them.
+    spelled = {"env_args": config.env_args} if "env_args" in settings else {}
+    return replace(preset, values=settings | spelled)
 
 
 @cache

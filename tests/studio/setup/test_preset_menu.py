@@ -216,6 +216,25 @@ def test_a_preset_replaces_one_of_its_name_only_if_the_user_agrees(
     assert not window.banner.isVisible()
 
 
+def test_arguments_of_a_preset_go_with_it_however_its_file_spells_them(
+    window, find, menu, tmp_path
+):
+    find("env_combo").setCurrentText("Pendulum-v1")
+    menu.save("Another")
+    args = '{"action_repeat":"2,1@5e3"}'
+    (tmp_path / "own presets" / "coarse.toml").write_text(
+        f"name = 'coarse'\nenv = 'Pendulum-v1'\n[settings]\nenv_args = '{args}'\n"
+    )
+    menu.save("Third")
+    find("preset_combo").setCurrentText("coarse")
+    config, _ = window.setup.settings(window.live.tunables())
+    assert config.choice.at(5001).action_repeat == 1
+    # As when a run of it is opened.
+    window.setup.show_settings(config)
+    find("preset_combo").setCurrentText("Pendulum-v1")
+    assert find("field_env_args").text() == ""
+
+
 def test_names_that_look_like_paths_stay_in_the_presets_folder(find, menu, tmp_path):
     menu.save("../../escape")
     assert [p.name for p in tmp_path.rglob("*escape*")] == [
