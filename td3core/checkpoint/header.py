@@ -1,5 +1,6 @@
 """The contents of a checkpoint: a header and tensors."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,6 +73,13 @@ class Header:
     def choice(self) -> EnvChoice:
         """The environment as in the step of the checkpoint."""
         return self.config.choice.at(max(self.counters.env_steps, 1))
+
+    @property
+    def most_steps(self) -> int | None:
+        """Maximum steps of an episode of this agent; None if unknown."""
+        most, choice = self.env.max_episode_steps, self.choice
+        # That of the environment is the maximum at any step of the run.
+        return most and math.ceil(most * self.config.choice.fewest_repeats / choice.action_repeat)
 
     @property
     def networks(self) -> dict[str, NetworkGroup]:

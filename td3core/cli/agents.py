@@ -122,7 +122,7 @@ def replay_command(
     found = files.load(path)
     require_class(found.header.config.numerics)
     obtain_consent(found.header.config.choice, given=trust_env)
-    reporter = FilmReporter(console, episodes, found.header.env.max_episode_steps)
+    reporter = FilmReporter(console, episodes)
     environment_of(found, path, draws=True)
     with reporter:
         result, info = record(

@@ -47,6 +47,7 @@ def record(
         RunError: the environment raised an exception.
     """
     agent, obs_dim = agent_of(source), source.header.env.obs_dim
+    most = source.header.most_steps
     last_steps: list[RolloutStep] = []
     writer: FilmWriter | None = None
     with ExitStack() as film:
@@ -65,7 +66,7 @@ def record(
                     else:
                         writer.write(picture)
                     made = writer.info().frames
-                    report(FilmProgress(episode=index, step=step.number, frames=made))
+                    report(FilmProgress(episode=index, step=step.number, most=most, frames=made))
                     if step.over:
                         last_steps.append(step)
     assert writer is not None

@@ -85,7 +85,7 @@ def film(
     first = load(scenes[0].path)
     require_class(*(scene.numerics for scene in scenes))
     obtain_consent(first.header.config.choice, given=trust_env)
-    reporter = FilmReporter(console, episodes, first.header.env.max_episode_steps)
+    reporter = FilmReporter(console, episodes)
     environment_of(first, scenes[0].path, draws=True)
     with reporter:
         growth = record_growth(scenes, out, settings, reporter)

@@ -19,21 +19,15 @@ _INTERVAL_S = 0.5
 class FilmReporter(BarReporter):
     """A ``report`` for the functions that record films."""
 
-    def __init__(self, console: Console, episodes: int, most_steps: int | None) -> None:
-        """Prepare to report a film.
-
-        Args:
-            console: Where to write.
-            episodes: Episodes of each checkpoint.
-            most_steps: Maximum steps of an episode; None if unknown.
-        """
+    def __init__(self, console: Console, episodes: int) -> None:
+        """Prepare to report a film with this many episodes of each checkpoint."""
         super().__init__(
             console,
             TextColumn("{task.description}"),
             BarColumn(),
             TaskProgressColumn("{task.percentage:>3.0f} %"),
         )
-        self._episodes, self._most, self._due = episodes, most_steps, 0.0
+        self._episodes, self._due = episodes, 0.0
         self._task = self._bar.add_task(tr("starting"), total=1.0)
 
     def __call__(self, progress: "FilmProgress") -> None:
@@ -66,6 +60,5 @@ class FilmReporter(BarReporter):
         )
 
     def _share_of_scene(self, progress: "FilmProgress") -> float:
-        most = min((each for each in (self._most, progress.limit) if each), default=None)
-        of_episode = min(1.0, progress.step / most) if most else 0.0
+        of_episode = min(1.0, progress.step / progress.most) if progress.most else 0.0
         return (progress.episode + of_episode) / self._episodes

@@ -37,7 +37,7 @@ def film_side_by_side(
     configs = [first.header.config, *others]
     require_class(*(each.numerics for each in configs))
     obtain_consent(*(each.choice for each in configs), given=trust_env)
-    reporter = FilmReporter(console, settings.episodes, first.header.env.max_episode_steps)
+    reporter = FilmReporter(console, settings.episodes)
     environment_of(first, compared[0].path, draws=True)
     with reporter:
         film = record_side_by_side(compared, out, settings, reporter)

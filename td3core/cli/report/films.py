@@ -85,7 +85,7 @@ def film_agent(name: str, agent: Scene) -> Film:
 
 def _filmed(cast: Cast) -> Film:
     first = load(cast.scenes[0].path)
-    reporter = FilmReporter(console, 1, first.header.env.max_episode_steps)
+    reporter = FilmReporter(console, 1)
     environment_of(first, cast.scenes[0].path, draws=True)
     with reporter:
         return film_of(cast, reporter)

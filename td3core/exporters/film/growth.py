@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -203,7 +204,8 @@ class _Recorder:
                     hold = round(settings.hold_s * episode.fps)
                     if settings.most_s is not None:
                         room = max(1, round(settings.most_s * episode.fps) - hold)
-                last = self._record_episode(number, index, scene, episode, room, hold)
+                report = partial(self._tell, number, index, agent.header.most_steps, room)
+                last = self._record_episode(index, scene, episode, room, hold, report)
             last_steps.append(last)
             room = None if room is None else room - last.number - hold
             if room is not None and room <= 0:
@@ -220,12 +222,12 @@ class _Recorder:
 
     def _record_episode(
         self,
-        number: int,
         index: int,
         scene: Scene,
         episode: FilmedEpisode,
         room: int | None,
         hold: int,
+        report: Callable[[int], None],
     ) -> RolloutStep:
         """Record an episode, or its first ``room`` steps; return the last step recorded.
 
@@ -240,22 +242,26 @@ class _Recorder:
             frame = self._canvas.compose(picture, _caption(scene, step, index, self._settings))
             for _ in range(_times(step.number, pace)):
                 self.writer.write(frame)
-            self._report(
-                FilmProgress(
-                    scene=number,
-                    scenes=len(self._scenes),
-                    episode=index,
-                    step=step.number,
-                    limit=room,
-                    frames=self.writer.info().frames,
-                )
-            )
+            report(step.number)
             if room is not None and step.number >= room:
                 break
         if frame is not None:
             for _ in range(round(hold * pace)):
                 self.writer.write(frame)
         return step
+
+    def _tell(self, number: int, index: int, most: int | None, room: int | None, step: int) -> None:
+        assert self.writer is not None
+        self._report(
+            FilmProgress(
+                scene=number,
+                scenes=len(self._scenes),
+                episode=index,
+                step=step,
+                most=min((each for each in (most, room) if each), default=None),
+                frames=self.writer.info().frames,
+            )
+        )
 
 
 def _times(number: int, pace: float) -> int:

@@ -14,8 +14,8 @@ class FilmProgress:
     episode: int
     step: int
     """Step of the episode."""
-    limit: int | None = None
-    """Step at which the film cuts off the episode; None if it does not."""
+    most: int | None
+    """Maximum steps of the episode in the film; None if unknown."""
     frames: int
     """Frames of the film so far."""
 

@@ -90,6 +90,7 @@ def record_side_by_side(
             agents,
             names,
             settings,
+            headers[0].most_steps,
             report,
             lambda fps: film.enter_context(FilmWriter(target, fps, settings.speed)),
         )
@@ -115,12 +116,16 @@ class _Recorder:
         agents: Sequence[Agent],
         names: Sequence[str],
         settings: ComparisonSettings,
+        most_steps: int | None,
         report: Report,
         open_writer: Callable[[float], FilmWriter],
     ) -> None:
-        """``open_writer`` opens the film, given the environment's steps per second."""
+        """``open_writer`` opens the film, given the environment's steps per second.
+
+        ``most_steps``: the maximum of an episode; None if unknown.
+        """
         self._agents, self._names = agents, names
-        self._settings, self._report = settings, report
+        self._settings, self._most_steps, self._report = settings, most_steps, report
         self._open_writer = open_writer
         self._canvases: list[Canvas] = []
         self.writer: FilmWriter | None = None
@@ -130,10 +135,10 @@ class _Recorder:
         settings, frame, shots = self._settings, None, list[Shot]()
         with filmed_episode(self._agents, settings.seed, index, self._pushes) as episode:
             self.writer = writer = self.writer or self._open_writer(episode.fps)
-            for shots in episode:
+            for number, shots in enumerate(episode, 1):
                 frame = self._compose(shots)
                 writer.write(frame)
-                self._report(self._progress(index, max(shot.step.number for shot in shots)))
+                self._report(self._progress(index, number))
         if frame is not None:
             for _ in range(round(HOLD_S * writer.fps * writer.stride)):
                 writer.write(frame)
@@ -148,7 +153,7 @@ class _Recorder:
     def _progress(self, index: int, step: int) -> FilmProgress:
         assert self.writer is not None
         frames = self.writer.info().frames
-        return FilmProgress(episode=index, step=step, frames=frames)
+        return FilmProgress(episode=index, step=step, most=self._most_steps, frames=frames)
 
     def _compose(self, shots: Sequence[Shot]) -> NDArray[np.uint8]:
         """Return a frame with all pictures in rows, each with its caption."""

@@ -33,7 +33,9 @@ from td3core.exporters.film.instruments import InstrumentCanvas
 from td3core.exporters.film.lettering import font, return_text
 from td3core.exporters.film.numbers import play
 from td3core.exporters.film.progress import FilmProgress
+from td3core.exporters.film.side_by_side import ComparisonSettings, record_side_by_side
 from td3core.exporters.film.writer import FilmWriter
+from td3core.playing.compared import ComparedAgent
 from td3core.runs.directory import RunDirectory
 from tests.support.marks import release, slow
 from tests.td3core.helpers import finish, write_checkpoint
@@ -100,6 +102,7 @@ def test_a_growth_film_shows_agents_that_decide_more_often_at_the_same_even_spee
     target, told = tmp_path / "growth.mp4", list[FilmProgress]()
     growth = record_growth(scenes, target, FilmSettings(size=(160, 160)), told.append)
     assert [each.lengths for each in growth.scenes] == [(50,), (100,)]
+    assert [told[49].step / told[49].most, told[-1].step / told[-1].most] == [1, 1]
     second = [each for each in told if each.scene == 1]
     shown = [after.step for before, after in pairwise(second) if after.frames > before.frames]
     assert shown == [*range(2, 101, 2)]
@@ -368,6 +371,10 @@ def test_agents_of_one_environment_are_filmed_together_however_often_they_decide
     film = ("--out", str(tmp_path / "a.mp4"))
     told = film_of(capsys, plain, often, "--side-by-side", *film)
     assert [each["lengths"] for each in told["agents"]] == [[8], [4]]
+    steps = list[FilmProgress]()
+    compared = [ComparedAgent(Path(path)) for path in (often, plain)]
+    record_side_by_side(compared, Path(film[1]), ComparisonSettings(), steps.append)
+    assert [(each.step, each.most) for each in steps] == [(step, 4) for step in range(1, 5)]
     for kind in ([], ["--side-by-side"]):
         assert app.main(["film", plain, light, *kind, *film, "--force", "--json"]) == 2
         assert json.loads(capsys.readouterr().out)["error"] == (
