@@ -69,7 +69,8 @@ class RunPresenter(QObject):
         if not reopened:
             self.asked.emit()
         if self._may_open():
-            self._reader.read(partial(read_history, path), self._on_read)
+            rules = self._model.record.rules
+            self._reader.read(partial(read_history, path, rules=rules), self._on_read)
 
     def _on_read(self, history: RunHistory) -> None:
         if self._may_open():
