@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from studio.experiments.followed_group import FollowedGroup
 from studio.session.group_record import GroupRecord
+from studio.tasks.background_task import Relay
 from td3core.errors import no_process
 from td3core.experiments.groups.commands import Command
 from td3core.experiments.groups.group import Group, NewGroup
@@ -42,7 +43,6 @@ class GroupSession(QObject):
     busy_changed = Signal(bool)
     message_added = Signal(str, object)
     refused = Signal(object)
-    _received = Signal(object, object)
 
     def __init__(self, allow: Allow, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -55,8 +55,9 @@ class GroupSession(QObject):
         self._series = self._variant = ""
         self._token = object()
         """Messages with another one come from an earlier group."""
-        # Emitted in the thread that reads from the process.
-        self._received.connect(self._on_message)
+        # For the thread that reads from the process, which may outlive this object.
+        self._relay = Relay()
+        self._relay.reported.connect(self._on_message)
 
     @property
     def busy(self) -> bool:
@@ -86,7 +87,7 @@ class GroupSession(QObject):
         self._token, self._series, self._variant = token, series, variant
         self._earlier, self._current = self._current, None
         try:
-            self._process = GroupProcess(job, lambda message: self._received.emit(token, message))
+            self._process = GroupProcess(job, partial(self._relay.reported.emit, token))
         except OSError as problem:
             self._current = self._earlier
             self.refused.emit(no_process(problem))

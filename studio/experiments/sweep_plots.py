@@ -375,8 +375,20 @@ class SweepPlots(QWidget):
             x0=0, y=range(len(names)), height=0.6, width=shares, brush=self._theme.curve_1, pen=None
         )
         plot.addItem(bars)
-        plot.getAxis("left").setTicks([list(enumerate(in_lines(label_of(name)) for name in names))])
+        plot.setYRange(-0.5, len(names) - 0.5, padding=0)
         plot.setLabel("bottom", tr("importance"), color=self._theme.muted)
+        plot.getViewBox().sigResized.connect(partial(self._name_bars, plot.getAxis("left"), names))
+
+    def _name_bars(self, axis: pg.AxisItem, names: Sequence[str], box: pg.ViewBox) -> None:
+        """Write the names of bars in lines, if these fit between two bars; else as many as fit."""
+        spacing, line = box.height() / len(names), self.fontMetrics().height()
+        written = [in_lines(label_of(name)) for name in names]
+        if spacing < line * max(each.count("\n") + 1 for each in written):
+            written = [label_of(name) for name in names]
+        ticks = list(enumerate(written))
+        # The most important one is the last.
+        every = math.ceil(line / max(spacing, 1.0))
+        axis.setTicks([ticks[::-1][::every]])
 
 
 def _drawn(trials: Sequence[TrialState]) -> list[TrialState]:

@@ -40,8 +40,21 @@ def read_news(runs_dir: Path, name: str) -> SweepNews:
     if name not in names:
         return SweepNews(names=names, name=name, state=None)
     folder = SweepFolder(runs_dir, name)
-    problem = NO_TEXT if folder.has_study else folder.no_study().message
-    return SweepNews(names=names, name=name, state=folder.read_state(), problem=problem)
+    state = folder.read_state()
+    return SweepNews(names=names, name=name, state=state, problem=_problem(folder, state))
+
+
+def _problem(folder: SweepFolder, state: SweepState | None) -> Text:
+    if not folder.has_study:
+        return folder.no_study().message
+    # A sweep that has just begun has none yet.
+    if state is None and not folder.is_running():
+        return Text(
+            "The state of the sweep {name} cannot be shown: state.json is missing or damaged."
+            " Continue writes it again; td3-studio sweep show {name} reads the trials themselves.",
+            name=folder.name,
+        )
+    return NO_TEXT
 
 
 def running_sweep(runs_dir: Path) -> str:

@@ -138,6 +138,6 @@ def words_of(state: SweepState) -> str:
         words.append(tr("best {value} in trial {number}", value=value, number=number))
     if state.running and state.time_left_s is not None:
         words.append(tr("{duration} left", duration=format_duration(state.time_left_s)))
-    elif not state.running and state.message:
+    if state.message:
         words.append(str(state.message))
     return " · ".join(words)

@@ -4,6 +4,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from studio.tasks.background_task import Relay
 from td3core.errors import no_process
 from td3core.experiments.jobs import Job
 from td3core.experiments.run_process import RunProcess
@@ -16,20 +17,20 @@ class RunsBeside(QObject):
     started = Signal(object)
     """A run trains now; carries its :class:`~td3core.protocol.events.Started`."""
     refused = Signal(object)
-    _reported = Signal(int, object)
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._starting: dict[int, RunProcess] = {}
         self._count = 0
-        # Emitted in the thread that reads from the process.
-        self._reported.connect(self._on_event)
+        # For the thread that reads from the process, which may outlive this object.
+        self._relay = Relay()
+        self._relay.reported.connect(self._on_event)
 
     def start(self, job: Job) -> None:
         """Train a run that outlives the window."""
         self._count += 1
         try:
-            process = RunProcess(job, partial(self._reported.emit, self._count))
+            process = RunProcess(job, partial(self._relay.reported.emit, self._count))
         except OSError as problem:
             self.refused.emit(no_process(problem))
         else:
@@ -41,7 +42,7 @@ class RunsBeside(QObject):
             process.detach()
         self._starting.clear()
 
-    @Slot(int, object)
+    @Slot(object, object)
     def _on_event(self, number: int, event: object) -> None:
         if isinstance(event, Failed) and number in self._starting:
             del self._starting[number]

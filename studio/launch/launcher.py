@@ -181,7 +181,8 @@ class RunLauncher(QObject):
                 return
             job = replace(job, steps=dialog.steps)
         then = partial(self._ask_for_changes, job, self._edited(found.run.absolute()))
-        self._read(partial(read_history, found.run), then, accepted=True)
+        rules = self._model.record.rules
+        self._read(partial(read_history, found.run, rules=rules), then, accepted=True)
 
     def _ask_for_changes(
         self, job: ResumedRun, wanted: Tunables | None, history: RunHistory

@@ -7,6 +7,7 @@ from studio.session.agents import SavedAgents, read_agents
 from studio.session.curves import RunCurves
 from studio.session.record import RunRecord
 from studio.tasks.background_task import Stopped
+from td3core.analysis.advice import Rule
 from td3core.checkpoint import read_header
 from td3core.errors import RequestError
 from td3core.protocol.run_status import RunStatus
@@ -33,17 +34,18 @@ class RunHistory:
         return self.reader is not None
 
 
-def read_history(path: Path, stopped: Stopped) -> RunHistory:
+def read_history(path: Path, stopped: Stopped, rules: tuple[Rule, ...] | None = None) -> RunHistory:
     """Read a run, and the curves of the runs it was branched from.
 
     Args:
         path: the run's folder.
         stopped: polled; True ends the reading early.
+        rules: the rules its health is judged by; None for the bundled ones.
 
     Raises:
         RequestError: it is not a run, or its description is damaged.
     """
-    reader, record = RunReader(path), RunRecord()
+    reader, record = RunReader(path), RunRecord() if rules is None else RunRecord(rules=rules)
     for ancestor, last_step in lineage(reader.directory):
         _add_curves(record.parent_curves, ancestor.path, stopped, last_step)
     for event in reader.drain(stopped):

@@ -50,6 +50,8 @@ class StartPage(QFrame):
         self._links: dict[QPushButton, RunSummary] = {}
         self._texts: dict[str, str] = {}
         """Full texts of the buttons, before they are elided."""
+        self._shorter: dict[str, str] = {}
+        """What is elided in place of a full text."""
         self._reader = BackgroundTask("read-recent-runs", self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
@@ -149,8 +151,9 @@ class StartPage(QFrame):
             told = unfinished.name or tr("seed {seed}", seed=unfinished.seed)
             short = shortened(with_env(unfinished.env, told), _MOST)
             self._set_text("continue", tr("Continue {run}: {done}", run=short, done=done))
+            self._shorter["continue"] = tr("Continue {run}", run=short)
             button.setAccessibleName(tr("Continue {run}: {done}", run=name, done=done))
-            button.setToolTip(plain_tip(f"{_CONTINUE}:\n{name}"))
+            button.setToolTip(plain_tip(f"{_CONTINUE}:\n{name}: {done}"))
         for link in self._links:
             self._list.removeWidget(link)
             link.deleteLater()
@@ -203,12 +206,11 @@ class StartPage(QFrame):
         self._recent.setVisible(bool(self._links))
         for name, text in self._texts.items():
             self._buttons[name].setText(text.replace("&", "&&"))
-        if self._links:
-            widest = self._write_links(scaled(_RECENT_WIDTH))
-            excess = self._needed().width() - room.width()
-            if excess > 0:
-                self._write_links(max(widest - excess, scaled(_LEAST_WIDTH)))
-        if self._needed().width() > room.width():
+        widest = self._write_links(scaled(_RECENT_WIDTH))
+        excess = self._needed().width() - room.width()
+        if excess > 0:
+            widest = self._write_links(max(widest - excess, scaled(_LEAST_WIDTH)))
+        if self._needed().width() - room.width() > self._excess_of_continue():
             self._recent.hide()
         offered = [
             button
@@ -218,6 +220,9 @@ class StartPage(QFrame):
         for button in offered:
             button.show()
         self._cut_texts(self._needed().width() - room.width())
+        # What the buttons are now narrower by is for the links.
+        spare = room.width() - self._needed().width()
+        self._write_links(min(widest + spare, scaled(_RECENT_WIDTH)))
         # Hide the least important parts first: the list, then the buttons from the last one.
         if self._height() > room.height():
             self._recent.hide()
@@ -241,6 +246,15 @@ class StartPage(QFrame):
             widest = max(widest, *map(metrics.horizontalAdvance, lines))
         return widest
 
+    def _excess_of_continue(self) -> int:
+        """Return by how many pixels the button to continue is wider than the other buttons."""
+        widths = {
+            name: 0 if button.isHidden() else button.sizeHint().width()
+            for name, button in self._buttons.items()
+        }
+        own = widths.pop("continue")
+        return max(own - max(widths.values()), 0)
+
     def _cut_texts(self, excess: int) -> None:
         """Shorten the longest texts by this many pixels, if there is too little room."""
         if excess <= 0:
@@ -251,7 +265,9 @@ class StartPage(QFrame):
             metrics, most = button.fontMetrics(), widest - excess
             around = button.sizeHint().width() - metrics.horizontalAdvance(text)
             mode = Qt.TextElideMode.ElideMiddle
-            shown = metrics.elidedText(text, mode, max(most - around, 0))
+            shown, fits = text, max(most - around, 0)
+            if metrics.horizontalAdvance(text) > fits:
+                shown = metrics.elidedText(self._shorter.get(name, text), mode, fits)
             button.setText(shown.replace("&", "&&"))
 
     def _height(self) -> int:

@@ -30,7 +30,7 @@ class GroupComparison(QObject):
         paths = self.runs_of(record)
         if paths:
             names = self._names(record)
-            self._comparing.compare(paths, _name(record), series=bool(record.series), names=names)
+            self._comparing.compare(paths, name_of(record), series=bool(record.series), names=names)
 
     @Slot(object, str)
     def show_runs(self, paths: list[Path], group: str) -> None:
@@ -52,7 +52,7 @@ class GroupComparison(QObject):
         if status.run is None or record is None:
             return
         first, self._awaited = self._awaited, False
-        if self._comparing.group == _name(record):
+        if self._comparing.group == name_of(record):
             self._comparing.extend(self.runs_of(record), self._names(record))
         elif first:
             # A comparison closed or replaced by the user stays so until the next group starts.
@@ -77,5 +77,7 @@ def _runs(record: GroupRecord) -> list[Path]:
     return [status.run for status in record.statuses.values() if status.run is not None]
 
 
-def _name(record: GroupRecord) -> str:
-    return record.series or record.group.name
+def name_of(record: GroupRecord) -> str:
+    """Return the name of the comparison of a group, or of its series."""
+    title, separator, when = record.series.rpartition(" · ")
+    return f"{translated(title)}{separator}{when}" or record.group.name

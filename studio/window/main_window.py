@@ -309,6 +309,7 @@ class MainWindow(QMainWindow):
     def _connect_opening(self, parts: WindowParts) -> None:
         connect_start_page(parts, self.start_request.start, self.show_runs)
         self.opener.run_wanted.connect(self.presenter.open_path)
+        self.presenter.asked.connect(self.opener.give_way)
         self.opener.runs_opened.connect(self.comparison.session.compare)
         self.opener.agent_opened.connect(self.replay.choose)
         self.opener.import_wanted.connect(self.importing.show_file)

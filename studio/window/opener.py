@@ -47,6 +47,8 @@ class Opener(QObject):
         self._window = window
         self._reader = BackgroundTask("open-path", self)
         self._reader.failed.connect(self.refused)
+        self._shows_runs = True
+        """Whether the runs being examined are still to be shown."""
         self.action = QAction(tr("Open agent or run…"), window)
         self.action.setObjectName("open_action")
         self.action.setShortcut(QKeySequence(QKeySequence.StandardKey.Open))
@@ -62,6 +64,11 @@ class Opener(QObject):
         self._reader.cancel()
 
     @Slot()
+    def give_way(self) -> None:
+        """Do not show the runs being examined: another one has been asked for meanwhile."""
+        self._shows_runs = False
+
+    @Slot()
     def ask(self) -> None:
         """Let the user choose agents, or the ``run.toml`` of a run."""
         names, _ = QFileDialog.getOpenFileNames(
@@ -72,13 +79,15 @@ class Opener(QObject):
 
     def open(self, paths: Sequence[Path]) -> None:
         """Open checkpoints and runs; several runs are compared."""
+        self._shows_runs = True
         self._reader.read(partial(_examine, tuple(paths)), self._show)
 
     def _show(self, found: _Found) -> None:
-        if len(found.runs) == 1:
-            self.run_wanted.emit(found.runs[0])
-        elif found.runs:
-            self.runs_opened.emit(list(found.runs))
+        runs = found.runs if self._shows_runs else ()
+        if len(runs) == 1:
+            self.run_wanted.emit(runs[0])
+        elif runs:
+            self.runs_opened.emit(list(runs))
         self._show_first(found.agents, self.agent_opened)
         self._show_first(found.foreign, self.import_wanted)
 

@@ -27,6 +27,8 @@ class RunPresenter(QObject):
 
     refused = Signal(object)
     """Why a run asked for is not shown, a ``Text``."""
+    asked = Signal()
+    """The user has asked for a run."""
 
     def __init__(self, parts: WindowParts) -> None:
         super().__init__(parts.window)
@@ -64,8 +66,11 @@ class RunPresenter(QObject):
         """
         self._reader.cancel()
         self._reopening = reopened
+        if not reopened:
+            self.asked.emit()
         if self._may_open():
-            self._reader.read(partial(read_history, path), self._on_read)
+            rules = self._model.record.rules
+            self._reader.read(partial(read_history, path, rules=rules), self._on_read)
 
     def _on_read(self, history: RunHistory) -> None:
         if self._may_open():

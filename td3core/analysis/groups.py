@@ -184,7 +184,9 @@ def _what_counts(run: RunResults) -> Hashable:
 def _what_determines(run: RunResults) -> Hashable:
     """Return everything that determines the course of a run, as a key."""
     settings = settings_of(run).items()
-    without = (*WITHOUT_EFFECT, "preset")
+    # A shorter run is the beginning of a longer one, unless a schedule depends on the length: then
+    # they measure different returns.
+    without = (*WITHOUT_EFFECT, "preset", "steps")
     known = tuple((name, value) for name, value in settings if name not in without)
     return (*known, run.config.seed, run.imported)
 

@@ -60,13 +60,13 @@ def with_films(answer: CommandResult, folder: Path | None) -> CommandResult:
         return answer
     try:
         for run in _runs_of(answer.result):
-            try_to_show_film(run, folder)
+            _try_to_show_film(run, folder)
     except KeyboardInterrupt:
         log(Text("There is no film: {reason}", reason=Text("Interrupted.")))
     return answer
 
 
-def try_to_show_film(run: Path, folder: Path) -> None:
+def _try_to_show_film(run: Path, folder: Path) -> None:
     """Try to film a finished run: after a failure, the command still reports the run."""
     from td3core.runs.directory import RunDirectory
 

@@ -23,10 +23,15 @@ DAMAGE = (OSError, *MALFORMED)
 """Those, and what opening or reading the file can raise."""
 
 _MOST_KEY_PARTS = 16
-# Python's parser takes quadratic time for a key of many parts. All quantifiers are possessive and
-# matches start at the start of a word, so that the search is linear.
-_PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')"""
-_LONG_KEY = re.compile(rf"(?<![\w-]){_PART}(?:[ \t]*+\.[ \t]*+{_PART}){{{_MOST_KEY_PARTS}}}")
+# Python's parser takes quadratic time for a key of many parts. All quantifiers are possessive, so
+# that the search is linear. It passes over strings and comments, and ends at a string without an
+# end, as the parser does.
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\[^\n])*+"|'[^'\n]*+')"""
+_NEXT = rf"(?:[ \t]*+\.[ \t]*+{_PART})"
+_KEY = rf"{_PART}{_NEXT}{{{_MOST_KEY_PARTS}}}"
+_TRIPLE = r"""\"{3}(?:[^"\\]|\\[\s\S]|"(?!""))*+\"{3,5}+|'{3}(?:[^']|'(?!''))*+'{3,5}+"""
+_OTHER = rf"""{_TRIPLE}|(?!\"{{3}}|'{{3}}){_PART}{_NEXT}*+|#[^\n]*+|[^"'#\w-]"""
+_LONG_KEY = re.compile(rf"(?:(?!{_KEY})(?:{_OTHER}))*+{_KEY}")
 
 # Flags that a platform lacks are 0.
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -153,7 +158,7 @@ def parse_toml(text: str) -> dict[str, Any]:
         ValueError: it is not TOML, or has a key of too many parts.
         RecursionError: it is nested too deeply.
     """
-    if _LONG_KEY.search(text):
+    if _LONG_KEY.match(text):
         raise ValueError(f"a key has more than {_MOST_KEY_PARTS} parts")
     return tomllib.loads(text)
 

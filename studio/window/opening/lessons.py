@@ -26,7 +26,8 @@ def show_lessons(many: ManyRuns, window: QWidget) -> None:
 
 def train_lesson(many: ManyRuns, lesson: Lesson) -> None:
     """Train the arms of a lesson one after the other, after any training in progress."""
-    series = f"{lesson.title} · {time.strftime('%H:%M:%S')}"
+    # In English: the queue's file outlives the window, and its language.
+    series = f"{lesson.title.english} · {time.strftime('%H:%M:%S')}"
     first, *others = (
         QueuedRun(
             config=arm.config,

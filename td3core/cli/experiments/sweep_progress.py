@@ -27,6 +27,7 @@ class SweepProgress:
         self._console = console
         self._live = Live(console=console, transient=True, auto_refresh=False)
         self._known: dict[int, TrialStatus] = {}
+        self._said = ""
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
@@ -46,6 +47,11 @@ class SweepProgress:
                 self._known[trial.number] = trial.state
                 if trial.state is not TrialStatus.RUNNING:
                     self._console.print(escape(printable(_line(trial))), soft_wrap=True)
+        # The message at the end is the command's.
+        message = str(state.message) if state.running else ""
+        if message and message != self._said:
+            self._console.print(escape(printable(message)), soft_wrap=True)
+        self._said = message
         if self._console.is_terminal:
             self._live.update(_live_view(state), refresh=True)
 

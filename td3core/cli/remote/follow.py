@@ -4,7 +4,7 @@ import time
 from typing import TYPE_CHECKING
 
 from td3core.cli.consent import obtain_consent
-from td3core.cli.final_film import FinalFilm, film_folder, try_to_show_film
+from td3core.cli.final_film import FinalFilm, film_folder, with_films
 from td3core.cli.interrupts import INTERRUPTED
 from td3core.cli.options import AsJson, Run, RunsDir, TrustEnv
 from td3core.cli.paths import find_run
@@ -58,12 +58,10 @@ def follow(
         log(reason)
         result = {"run": str(path), "state": str(follower.state or "running")}
         return CommandResult(status=INTERRUPTED, result=result, error=reason)
-    if shown_in is not None:
-        try_to_show_film(path, shown_in)
     answer = _answer(ending)
     if isinstance(answer.result, dict):
         answer.result["advice"] = report.advice
-    return answer
+    return with_films(answer, shown_in)
 
 
 def _until_the_end(follower: "RunReader", listeners: "Listeners") -> "Ended | Failed | Interrupted":

@@ -314,14 +314,15 @@ def _state_of(found: Mapping[str, Any], *, running: bool) -> SweepState:
     Raises:
         ValueError, TypeError, KeyError, AttributeError, OverflowError: it is invalid.
     """
-    left = found.get("time_left_s")
+    left, killed = found.get("time_left_s"), found.get("running") is True and not running
     return SweepState(
         **{name: text(found[name], _MOST_TEXT) for name in _TEXTS},
         wanted=whole(found["wanted"]),
         seconds=number(found.get("seconds", 0.0)),
         time_left_s=None if left is None else number(left),
         running=running,
-        message=from_plain(found.get("message", "")),
+        # A process that was killed waits for nothing any more.
+        message=NO_TEXT if killed else from_plain(found.get("message", "")),
         trials=tuple(_trial_of(each) for each in found["trials"]),
         space={
             text(name, _MOST_TEXT): _dimension_of(each)

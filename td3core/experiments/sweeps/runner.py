@@ -13,7 +13,7 @@ from td3core.config import all_given, check_together
 from td3core.config.settings import names_set_by
 from td3core.errors import RequestError, message_of
 from td3core.experiments.groups.seed_status import SeedState
-from td3core.experiments.sweeps.executor import Executor, RunEnd
+from td3core.experiments.sweeps.executor import PATIENCE_S, Executor, RunEnd
 from td3core.experiments.sweeps.folder import SweepFolder, SweepState
 from td3core.experiments.sweeps.spec import SweepSpec
 from td3core.experiments.sweeps.state import state_of
@@ -21,6 +21,7 @@ from td3core.experiments.sweeps.study import SweepStudy, TrialRecord
 from td3core.experiments.sweeps.trial import LiveTrial, TrialRun
 from td3core.protocol.control import Control
 from td3core.protocol.trial_status import TrialStatus
+from td3core.runs import lock
 from td3core.runs.directory import RunDirectory
 from td3core.runs.listing import has_reached
 from td3core.runs.metadata import read_label, write_label
@@ -199,6 +200,7 @@ class SweepRunner:
             config, tunables = self._spec.run_settings(trial.settings, run.seed)
             config = replace(config, numerics=self._executor.numerics)
             run.path = self._folder.make_run(trial.number, run.seed, config, tunables, note)
+            run.held_by = lock.holder(run.path)
             self._executor.start(run.path, self._spec.steps)
         except (RequestError, OSError) as problem:
             trial.failure = message_of(problem)
@@ -374,7 +376,7 @@ class SweepRunner:
             self._live,
             seconds=self._seconds,
             running=not final,
-            message=self._message,
+            message=self._message or self._awaited(),
             rate=self._rate(),
         )
         self._shown_at = time.monotonic()
@@ -383,6 +385,21 @@ class SweepRunner:
             self._write(state, final=final)
         self._report(state)
         return state
+
+    def _awaited(self) -> Text:
+        """Return the run that a worker waits for because another process holds it, in words."""
+        for run in (each for trial in self._live.values() for each in trial.active):
+            if run.path is None or run.held_by is None:
+                continue
+            if lock.holder(run.path) == run.held_by:
+                return Text(
+                    "{run} is locked by {who}; the sweep waits for it, {seconds:.0f} s at most.",
+                    run=run.path.name,
+                    who=run.held_by.in_words(),
+                    seconds=PATIENCE_S,
+                )
+            run.held_by = None
+        return NO_TEXT
 
     def _write(self, state: SweepState, *, final: bool) -> None:
         now, timeless = time.monotonic(), replace(state, seconds=0.0, time_left_s=None)

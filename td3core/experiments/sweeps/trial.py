@@ -9,6 +9,7 @@ from typing import Any
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.sweeps.objective import value_of
 from td3core.runs.directory import RunDirectory
+from td3core.runs.lock import Holder
 from td3core.runs.tables import read_numbers
 from td3core.text import NO_TEXT, Text
 
@@ -26,6 +27,8 @@ class TrialRun:
     """None until its folder is made."""
     state: SeedState = SeedState.WAITING
     """Waiting, training or finished."""
+    held_by: Holder | None = None
+    """Another process that held it when its worker was started, until the worker has it."""
     losses: int = 0
     """Number of times its worker was lost."""
     evaluations: list[tuple[int, float]] = field(default_factory=list)

@@ -2,13 +2,18 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QTextBrowser
 
 from studio.experiments.lessons_dialog import LessonsDialog
+from studio.experiments.many_runs import ManyRuns
 from studio.experiments.queue_file import QueuedRun, read_queue
+from studio.session.group_record import GroupRecord
+from studio.window.group_comparison import name_of
 from studio.window.main_window import MainWindow
 from studio.window.opening.lessons import train_lesson
 from td3core.experiments.groups.seed_status import SeedState
@@ -122,6 +127,19 @@ def test_the_arms_of_a_lesson_train_one_after_the_other_into_one_comparison(
     assert [line.label for line in comparing.shown.lines["return"]] == [
         arm.name for arm in lesson.arms[:2]
     ]
+
+
+def test_a_lesson_keeps_its_title_in_english_and_shows_it_translated(
+    stretched: None, lessons: tuple[Lesson, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    added: list[QueuedRun] = []
+    many, lesson = SimpleNamespace(busy=True, add=added.append), lessons[0]
+    monkeypatch.setattr("studio.window.opening.lessons.time.strftime", lambda _: "12:00:00")
+    train_lesson(cast(ManyRuns, many), lesson)
+    assert {run.series for run in added} == {f"{lesson.title.english} · 12:00:00"}
+    named = SimpleNamespace(series=added[0].series)
+    assert name_of(cast(GroupRecord, named)) == f"{lesson.title} · 12:00:00"
+    assert str(lesson.title) != lesson.title.english
 
 
 def test_a_lesson_waits_in_the_queue_while_something_trains(

@@ -283,6 +283,21 @@ def test_importance_says_whether_it_is_computed_or_lacks_trials(qtbot, plots: Sw
     assert not about.isVisible()
 
 
+@pytest.mark.parametrize("height", [110, 160, 240, 420])
+def test_no_name_of_an_importance_covers_another(qtbot, plots: SweepPlots, height: int) -> None:
+    plots.show_view(View.IMPORTANCE)
+    plots.show_importance({name: 0.5 / 2**place for place, name in enumerate(SIX)}, 24)
+    plots.resize(300, height)
+    axis = plots.area.getItem(0, 0).getAxis("left")
+    qtbot.waitUntil(lambda: 0 < plots.area.height() < height and bool(painted(plots, axis)))
+    found = painted(plots, axis)
+    for (one, _), (other, _) in combinations(found, 2):
+        assert not one.intersects(other)
+    most = next(iter(SIX))
+    assert label_of(most) in [text.replace("\n", " ") for _, text in found]
+    assert height < 240 or len(found) == len(SIX)
+
+
 def test_plots_are_no_wider_than_their_place_after_a_sentence(plots: SweepPlots) -> None:
     plots.show_view(View.IMPORTANCE)
     plots.grab()
@@ -323,15 +338,21 @@ def test_the_values_of_trials_that_came_later_are_shown_in_full(qtbot, tmp_path:
 
 def drawn(plots: SweepPlots, axis) -> list[str]:
     """Return the labels of an axis that are painted, from left to right or from below."""
+    across = axis.orientation == "bottom"
+    labels = painted(plots, axis)
+    labels.sort(key=lambda each: each[0].center().x() if across else -each[0].center().y())
+    return [text for _, text in labels]
+
+
+def painted(plots: SweepPlots, axis) -> list[tuple[QRectF, str]]:
+    """Return the labels of an axis that are painted, and where."""
     # Painting lays the plots out.
     plots.grab()
     page = QImage(10, 10, QImage.Format.Format_RGB32)
     painter = QPainter(page)
     _, _, labels = axis.generateDrawSpecs(painter)
     painter.end()
-    across = axis.orientation == "bottom"
-    labels.sort(key=lambda each: each[0].center().x() if across else -each[0].center().y())
-    return [text for _, _, text in labels]
+    return [(QRectF(place), text) for place, _, text in labels]
 
 
 @pytest.mark.parametrize("running", [True, False])

@@ -433,3 +433,16 @@ def test_settings_of_a_trial_that_are_read_while_a_run_starts_are_not_used_and_t
         panel.set_busy(False)
     assert told == ["A run has started meanwhile: nothing was taken from the trial."]
     panel.shutdown()
+
+
+def test_a_sweep_without_a_state_says_how_to_get_it_back(
+    qtbot, panel: SweepPanel, runs_dir: Path
+) -> None:
+    status, folder = panel.findChild(QLabel, "sweep_status"), write_sweep(runs_dir, "tides")
+    (folder.path / "state.json").unlink()
+    look(qtbot, panel)
+    assert status.text().startswith("The state of the sweep tides cannot be shown: state.json is")
+    assert panel.findChild(QPushButton, "sweep_continue_button").isEnabled()
+    with RunLock(folder.path):
+        look(qtbot, panel)
+        assert status.text() == ""

@@ -307,3 +307,17 @@ def test_episodes_of_several_environments_that_end_in_one_step_are_all_read_agai
     one, other = (record.curves.episodes for record in (live, read))
     assert len(set(one.column("env_steps"))) < len(one)
     np.testing.assert_allclose(one.rows(), other.rows(), rtol=1e-5)
+
+
+def test_a_run_read_with_own_thresholds_is_judged_by_them_before_it_is_shown(
+    qapp, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = with_thresholds(load_rules(), dict.fromkeys((r.name for r in load_rules()), 1.5))
+    model = RunModel()
+    model.use_rules(rules)
+    history = read_history(make_run(runs_dir).path, lambda: False, rules)
+    assert history.record.rules == rules
+    # The window's thread has nothing left to judge.
+    monkeypatch.delattr(RunRecord, "_judge")
+    model.open(history)
+    assert model.record is history.record

@@ -1,11 +1,13 @@
-"""A process that cannot be started is refused in the same words, whatever it was for."""
+"""Processes that cannot be started, and those that outlive what started them."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import shiboken6
 from PySide6.QtCore import QObject
 
 from studio.experiments.group_session import GroupSession
@@ -40,6 +42,30 @@ def test_a_group_and_a_run_beside_say_why_no_process_could_be_started(
     said = "No process could be started: Resource temporarily unavailable."
     assert list(map(str, refused)) == [said] * 2
     assert not session.busy
+
+
+def test_a_process_may_report_after_the_session_that_started_it_is_gone(
+    qtbot, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    reports: list[Callable[[object], None]] = []
+
+    def start(_: object, report: Callable[[object], None]) -> SimpleNamespace:
+        reports.append(report)
+        return SimpleNamespace(detach=lambda: None)
+
+    monkeypatch.setattr("studio.experiments.group_session.GroupProcess", start)
+    monkeypatch.setattr("studio.launch.beside.RunProcess", start)
+    config, tunables = make_settings({"env": "Pendulum-v1"})
+    parent = QObject()
+    session, beside = GroupSession(lambda _, go: go(), parent), RunsBeside(parent)
+    session.start(NewGroup(runs_dir=tmp_path, seeds=(0,), config=config, tunables=tunables))
+    beside.start(NewRun(config=config, tunables=tunables, runs_dir=tmp_path))
+    session.detach()
+    beside.leave()
+    shiboken6.delete(parent)
+    for report in reports:
+        report(Text("still there"))
+    assert len(reports) == 2
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,7 @@ def test_a_long_name_is_cut_where_its_place_is_narrow(
     name = "a name of some length, " * 3
     make_run(runs, seed=1, reached=600, stopped="user", name=name).last.touch()
     page = StartPage(place, runs)
+    place.resize(900, 370)
     read(qtbot, page)
     whole = page.findChild(QPushButton, "start_continue_button").text()
     place.resize(width, 370)
@@ -138,6 +139,28 @@ def test_a_long_name_is_cut_where_its_place_is_narrow(
     assert "…" in button.text()
     place.resize(900, 370)
     assert button.text() == whole
+    page.stop()
+
+
+def test_recent_runs_stay_beside_a_long_name_to_continue(
+    qtbot: QtBot, place: QWidget, tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    name = "a name of some length, " * 3
+    make_run(runs, seed=1, reached=600, stopped="user", name=name).last.touch()
+    page = StartPage(place, runs)
+    read(qtbot, page)
+    button = page.findChild(QPushButton, "start_continue_button")
+    (link,) = page.findChildren(QPushButton, "start_recent_button")
+    for width in (504, 417):
+        place.resize(width, 370)
+        assert page.width() <= width
+        assert link.isVisible()
+        assert button.text().startswith("Continue Pend")
+        # The name tells more than the progress, which the tip has.
+        assert "600 of 1,000" not in button.text()
+        assert ": 600 of 1,000" in button.toolTip()
+        assert button.width() >= button.sizeHint().width()
     page.stop()
 
 

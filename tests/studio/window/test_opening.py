@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSettings, Qt, QUrl, SignalInstance
@@ -14,6 +15,7 @@ from pytestqt.qtbot import QtBot
 import studio.app
 from studio import __main__
 from studio.session.history import read_history
+from studio.window import opener
 from studio.window.main_window import MainWindow
 from tests.studio.fake_runs import make_run
 from tests.td3core.helpers import finish
@@ -114,9 +116,9 @@ def test_the_run_of_the_last_session_leaves_what_the_user_did_before_it_was_read
     settings.sync()
     wanted, done = threading.Event(), threading.Event()
 
-    def slow(path: Path, stopped: Callable[[], bool]) -> object:
+    def slow(path: Path, stopped: Callable[[], bool], **more: Any) -> object:
         wanted.wait(WAIT_MS / 1000)
-        found = read_history(path, stopped)
+        found = read_history(path, stopped, **more)
         done.set()
         return found
 
@@ -153,10 +155,10 @@ def test_the_run_asked_for_last_is_shown_wherever_each_was_asked_for(
     slow, last = (make_run(runs_dir, seed=n).path for n in (1, 2))
     may_go_on, read, shown = threading.Event(), list[Path](), list[Path | None]()
 
-    def slowly(path: Path, stopped: Callable[[], bool]) -> object:
+    def slowly(path: Path, stopped: Callable[[], bool], **more: Any) -> object:
         if path == slow:
             may_go_on.wait(WAIT_MS / 1000)
-        found = read_history(path, stopped)
+        found = read_history(path, stopped, **more)
         read.append(path)
         return found
 
@@ -171,6 +173,27 @@ def test_the_run_asked_for_last_is_shown_wherever_each_was_asked_for(
     # What the reads report would be handled by now.
     QApplication.processEvents()
     assert shown == [last]
+
+
+def test_a_run_asked_for_while_a_dropped_one_is_examined_stays(
+    qtbot: QtBot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dropped, last = (make_run(runs_dir, seed=n).path for n in (1, 2))
+    may_go_on = threading.Event()
+
+    def slowly(*words: Any) -> object:
+        may_go_on.wait(WAIT_MS / 1000)
+        return examine(*words)
+
+    examine = opener._examine
+    monkeypatch.setattr(opener, "_examine", slowly)
+    window.opener.open([dropped])
+    with qtbot.waitSignal(window.model.run_opened, timeout=WAIT_MS):
+        window.start.open_requested.emit(last)
+    with qtbot.waitSignal(window.opener._reader.finished, timeout=WAIT_MS):
+        may_go_on.set()
+    assert not window.presenter._reader.busy
+    assert window.model.record.run == last
 
 
 def test_a_run_asked_for_while_another_trains_or_starts_is_refused_in_the_same_words(

@@ -252,6 +252,8 @@ def test_runs_of_one_seed_count_each_if_they_are_not_the_same_run(runs_dir: Path
         return len(compare(runs, by=(by,)).groups[0].counted)
 
     assert counted(first, second) == 1
+    longer = replace(second, config=replace(second.config, steps=2 * second.config.steps))
+    assert counted(first, longer) == 1
     settings = replace(second, tunables=replace(second.tunables, tau=0.01))
     numerics = replace(second, config=replace(second.config, numerics="avx2"))
     histories = [replace(second, history=f"tau={value} at 50") for value in (0.01, 0.02)]

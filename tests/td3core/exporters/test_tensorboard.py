@@ -430,6 +430,28 @@ def test_a_film_that_cannot_be_made_costs_no_run(
 
 
 @pytest.mark.slow
+def test_ctrl_c_ends_only_the_film_of_a_followed_run(
+    runs_dir: Path,
+    tmp_path: Path,
+    reader: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from td3core.cli.report import films as filming
+
+    def interrupt(*_: object) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(filming, "film_agent", interrupt)
+    ended = finish(runs_dir, "Pendulum-v1", **VALUES)
+    words = ["follow", str(ended.run), "--film", "--tensorboard", str(tmp_path / "tb"), "--json"]
+    assert app.main(words) == 0
+    told = capsys.readouterr()
+    assert "There is no film: Interrupted." in " ".join(told.err.split())
+    assert json.loads(told.out.splitlines()[-1])["state"] == "finished"
+
+
+@pytest.mark.slow
 def test_weights_and_biases_takes_the_curves_as_the_manual_says(
     runs_dir: Path, tmp_path: Path, root: Path
 ) -> None:

@@ -1,7 +1,9 @@
 """How a sweep goes: trials, seeds, pruning, failures, kills; without any training."""
 
 import contextlib
+import io
 import math
+import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from td3core.cli import app
+from td3core.cli.experiments.sweep_progress import SweepProgress
 from td3core.errors import RequestError
 from td3core.experiments.sweeps import launch
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
@@ -688,6 +692,39 @@ def test_a_sweep_stops_at_a_run_that_another_process_holds_and_trains_it_the_nex
     assert [trial.state for trial in state.trials] == [TrialStatus.RUNNING]
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2)
     assert state.count(TrialStatus.DONE) == 2
+
+
+def test_a_sweep_says_which_run_it_waits_for_and_until_when(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{RUNNER}._STATE_EVERY_S", 0.0)
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(rising, kill_at=1), trials=1)
+    out, said = io.StringIO(), list[str]()
+    held = RunLock(runs_dir / "scripted_t000_s0")
+    held.acquire()
+    with SweepProgress(Console(file=out)) as show:
+
+        def report(state: SweepState) -> None:
+            show(state)
+            said.append(str(state.message))
+            if len(said) == 2:
+                held.release()
+
+        conduct(runs_dir, ScriptedExecutor(rising), trials=1, report=report)
+    who = f"a living process (pid {os.getpid()})"
+    sentence = f"scripted_t000_s0 is locked by {who}; the sweep waits for it, 60 s at most."
+    assert said == [sentence, sentence, *[""] * (len(said) - 2)]
+    assert out.getvalue().count(sentence) == 1
+
+
+def test_a_sweep_that_was_killed_while_it_waited_waits_no_longer(runs_dir: Path) -> None:
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=1)
+    folder = SweepFolder(runs_dir, "scripted")
+    folder.write_state(replace(state, running=True, message=Text("It waits.")))
+    with RunLock(folder.path):
+        assert str(folder.read_state().message) == "It waits."  # type: ignore[union-attr]
+    assert folder.read_state() == state
 
 
 def test_a_trial_is_judged_by_all_its_runs_that_have_begun_though_fewer_train_at_once(
