@@ -73,7 +73,7 @@ def test_the_band_is_that_of_a_bootstrap_written_as_a_loop() -> None:
 def test_resamples_computed_a_few_at_a_time_are_those_computed_together(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    x, values = np.arange(3.0), np.random.default_rng(7).normal(size=(5, 3))
+    x, values = np.arange(3.0), np.random.default_rng(7).normal(size=(12, 3))
     together = iqm_band(x, values)
     monkeypatch.setattr(aggregate, "_MOST_CELLS", 700 * values.size)
     apart = iqm_band(x, values)
