@@ -207,6 +207,18 @@ def test_without_optimisers_their_moments_are_zero_and_it_is_said(
     assert "The file holds no optimiser state: its moments begin at zero." in notes_of(agent)
 
 
+def test_moments_in_another_order_than_the_weights_are_refused(
+    peers: dict[str, Path], tmp_path: Path
+) -> None:
+    parts = files.members(peers["td3"])
+    optimiser = files.tensors_of(parts["actor.optimizer.pth"])
+    optimiser["state"] = dict(reversed(optimiser["state"].items()))
+    parts["actor.optimizer.pth"] = files.saved(optimiser)
+    path = files.write_zip(tmp_path / "a.zip", parts)
+    with pytest.raises(RequestError, match="not one state for each weight and bias"):
+        read(path)
+
+
 OTHER_OPTIMISER = (
     "It was trained with another optimiser. Here Adam goes on: its moments begin at zero, and its"
     " learning rates are the defaults."
