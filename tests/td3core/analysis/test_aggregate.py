@@ -70,6 +70,17 @@ def test_the_band_is_that_of_a_bootstrap_written_as_a_loop() -> None:
     assert band.high == pytest.approx(high, abs=0.2)
 
 
+def test_resamples_computed_a_few_at_a_time_are_those_computed_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x, values = np.arange(3.0), np.random.default_rng(7).normal(size=(12, 3))
+    together = iqm_band(x, values)
+    monkeypatch.setattr(aggregate, "_MOST_CELLS", 700 * values.size)
+    apart = iqm_band(x, values)
+    assert apart.low.tolist() == together.low.tolist()
+    assert apart.high.tolist() == together.high.tolist()
+
+
 @given(SOME_CURVES, st.randoms(use_true_random=False))
 def test_the_order_of_the_runs_changes_no_digit(values, random) -> None:
     order = random.sample(range(len(values)), len(values))

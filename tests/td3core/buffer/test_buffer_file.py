@@ -96,6 +96,39 @@ def test_only_what_is_new_is_written(tmp_path: Path) -> None:
     assert path.stat().st_size == 6000 * WIDTH
 
 
+def test_after_reading_it_back_only_what_is_new_is_written(tmp_path: Path) -> None:
+    path, buffer = tmp_path / "replay.f32", ReplayBuffer(5000, 1, 1, slack=1000)
+    add(buffer, 3000)
+    sums = BufferFile(path, buffer).save()
+    again = ReplayBuffer(5000, 1, 1, slack=1000)
+    file = BufferFile(path, again)
+    file.load(3000, sums)
+    path.write_bytes(bytes(3000 * WIDTH))
+    add(again, 10)
+    file.save()
+    rows = np.frombuffer(path.read_bytes(), np.uint8).reshape(-1, WIDTH)
+    assert np.flatnonzero(rows.any(axis=1)).tolist() == list(range(3000, 3010))
+
+
+@pytest.mark.parametrize("left", [None, 0, 1000])
+def test_a_file_that_was_deleted_or_shortened_is_written_whole_again(
+    tmp_path: Path, left: int | None
+) -> None:
+    path, buffer = tmp_path / "replay.f32", ReplayBuffer(2000, 1, 1, slack=500)
+    file = BufferFile(path, buffer)
+    add(buffer, 1500)
+    file.save()
+    if left is None:
+        path.unlink()
+    else:
+        os.truncate(path, left * WIDTH)
+    add(buffer, 10)
+    sums = file.save()
+    again = ReplayBuffer(2000, 1, 1, slack=500)
+    BufferFile(path, again).load(1510, sums)
+    assert samples(again) == samples(buffer)
+
+
 def test_a_memory_read_back_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
     path = tmp_path / "replay.f32"
     straight, broken = (ReplayBuffer(2000, 1, 1, slack=500) for _ in range(2))

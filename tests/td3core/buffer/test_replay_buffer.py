@@ -102,6 +102,15 @@ def test_a_state_that_is_terminal_in_the_last_step_of_all_has_no_value() -> None
     assert np.signbit(found).tolist() == [False, True, False]
 
 
+def test_a_transition_without_its_end_counts_until_it_cannot_be_drawn_any_more() -> None:
+    buffer, found = ReplayBuffer(3, 3, 2, slack=2), []
+    buffer.unmarked = 2
+    for number in range(6):
+        buffer.add(*transition(number))
+        found.append(buffer.has_unmarked)
+    assert found == [True, True, True, True, False, False]
+
+
 def test_a_transition_that_is_not_there_yet_or_no_longer_is_refused() -> None:
     # Two rows more are held than are sampled from.
     buffer = ReplayBuffer(2, 3, 2, slack=2)

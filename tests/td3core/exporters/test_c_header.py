@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from td3core.exporters import c_header, numpy_file, onnx_file
-from td3core.exporters.actor.deployed import deployed_actor
+from td3core.exporters.actor.deployed import DeployedActor, deployed_actor
 from tests.td3core.exporters.actors import BUNDLED, KINDS, expected, replayed, trained
 
 COMPILER = shutil.which("cc")
@@ -76,25 +76,52 @@ def test_a_second_actor_in_a_source_file_is_an_error_and_the_same_one_again_is_n
     assert "One actor per source file" in said
 
 
+def in_each_format(actor: DeployedActor, folder: Path, obs: np.ndarray) -> list[np.ndarray]:
+    """Return the actions (n, act_dim) of an actor of one action in C, in NumPy and in ONNX."""
+    runtime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    (folder / "actor.h").write_text(c_header.source_of(actor))
+    in_numpy: dict[str, Any] = {}
+    exec(numpy_file.source_of(actor), in_numpy)
+    in_onnx = runtime.InferenceSession(onnx_file.model_of(actor))
+    found = in_onnx.run(["action"], {"obs": obs})
+    return [answers(folder, obs, 1), in_numpy["act"](obs), *found]
+
+
+@compiled
+def test_an_observation_far_from_all_that_were_seen_is_clipped_in_c_and_numpy_and_onnx(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    actor = deployed_actor(trained(runs_dir, "normalised"))
+    obs = 100.0 * actor.replayed[:50]
+    for found in in_each_format(actor, tmp_path, obs):
+        assert found == pytest.approx(actor.exact(obs), abs=2e-5)
+
+
+@compiled
+def test_an_action_stays_within_its_bounds_in_c_and_numpy_and_onnx(
+    runs_dir: Path, tmp_path: Path
+) -> None:
+    actor = deployed_actor(trained(runs_dir, "relu"))
+    # In float32, half of this range on either side of its middle is beyond both of its ends.
+    low, high = np.array([-0.5], np.float32), np.array([1.9], np.float32)
+    weight, bias = actor.layers[-1]
+    for sign in (-1, 1):
+        layers = (*actor.layers[:-1], (weight, np.full_like(bias, sign * 100)))
+        bounded = replace(actor, low=low, high=high, layers=layers)
+        for found in in_each_format(bounded, tmp_path, actor.replayed[:5]):
+            assert (found == (low if sign < 0 else high)).all()
+
+
 @compiled
 @pytest.mark.parametrize("kind", ["relu", "tanh", "normalised"])
 def test_an_observation_that_is_no_number_gives_no_action_in_c_and_numpy_and_onnx(
     runs_dir: Path, tmp_path: Path, kind: str
 ) -> None:
-    runtime = pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     actor = deployed_actor(trained(runs_dir, kind))
-    (tmp_path / "actor.h").write_text(c_header.source_of(actor))
-    in_numpy: dict[str, Any] = {}
-    exec(numpy_file.source_of(actor), in_numpy)
-    in_onnx = runtime.InferenceSession(onnx_file.model_of(actor))
     obs = actor.replayed[:5].copy()
     failed = np.arange(1, 4), np.arange(3)
     obs[failed] = np.nan
-    for found in (
-        answers(tmp_path, obs, 1),
-        in_numpy["act"](obs),
-        *in_onnx.run(["action"], {"obs": obs}),
-    ):
+    for found in in_each_format(actor, tmp_path, obs):
         assert np.isnan(found).ravel().tolist() == [False, True, True, True, False]
 
 

@@ -17,6 +17,7 @@ import torch
 from td3core import checkpoint
 from td3core.errors import RequestError
 from td3core.exporters import stable_baselines3_zip
+from td3core.importers.stable_baselines3 import read
 from tests.td3core.exporters.actors import BUNDLED, KINDS, expected, replayed, trained
 from tests.td3core.helpers import finish
 
@@ -119,6 +120,9 @@ def test_what_the_peer_cannot_do_is_said(
     assert source is not None
     stable_baselines3_zip.export(source, tmp_path / "agent.zip")
     assert any(each.startswith(said) for each in notes(tmp_path / "agent.zip")["notes"])
+    # The noise that is left after all decay.
+    left = checkpoint.read_header(source).counters.exploration_noise
+    assert read(tmp_path / "agent.zip").settings["exploration_noise"] == pytest.approx(left)
 
 
 def test_a_bundled_agent_says_what_its_file_lacks(tmp_path: Path, peer: Any) -> None:

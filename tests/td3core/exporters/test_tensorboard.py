@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from td3core import checkpoint
@@ -20,10 +21,11 @@ from td3core.exporters.live.registry import TENSORBOARD, told_of_all_runs
 from td3core.exporters.live.tensorboard import TensorBoardSink
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Warned
+from td3core.protocol.metrics import training_row
 from td3core.runs.tables import read_table
 from td3core.training.launch import branch, resume, train
 from td3core.training.verify_resume import verify
-from tests.support.events import evaluated
+from tests.support.events import evaluated, progress
 from tests.support.events import started as began
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import finish, run, tiny
@@ -65,6 +67,22 @@ def test_a_followed_run_has_its_curves_under_the_tags_of_stable_baselines3(
     assert scalars(found, "eval/mean_reward")[-1][1] == pytest.approx(best)
     assert scalars(found, "rollout/ep_len_mean") == [(200, 200.0), (400, 200.0)]
     assert "_hparams_/session_start_info" in found.summary_metadata
+
+
+def test_the_loss_of_the_critics_is_the_sum_of_theirs_or_that_of_the_only_one(
+    tmp_path: Path, reader: Any
+) -> None:
+    losses = {50: (1.5, 2.0), 100: (3.0, np.nan), 150: (np.nan, np.nan)}
+    rows = [
+        training_row(step, step, {"critic1_loss": one, "critic2_loss": two})
+        for step, (one, two) in losses.items()
+    ]
+    sink = TensorBoardSink(tmp_path)
+    sink.report(began(*tiny("Pendulum-v1")))
+    sink.report(progress(150, training=np.array(rows)))
+    sink.close()
+    found = opened(reader, tmp_path / "run")
+    assert scalars(found, "train/critic_loss") == [(50, 3.5), (100, 3.0)]
 
 
 def test_a_resumed_run_takes_back_what_was_written_after_its_checkpoint(

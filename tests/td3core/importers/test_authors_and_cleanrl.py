@@ -69,6 +69,20 @@ def test_the_bounds_of_cleanrl_must_be_those_of_the_environment(cleanrl: Path) -
         converted(cleanrl)
 
 
+def test_bounds_of_cleanrl_repeated_in_rows_are_those_of_the_first_unless_they_differ(
+    cleanrl: Path,
+) -> None:
+    parts = torch.load(cleanrl, weights_only=True)
+    scale = parts[0]["action_scale"].reshape(1, -1)
+    parts[0]["action_scale"] = scale.repeat(3, 1)
+    torch.save(parts, cleanrl)
+    assert converted(cleanrl)[1].header.env.action_high == (files.HIGH,)
+    parts[0]["action_scale"][2] += 1.0
+    torch.save(parts, cleanrl)
+    with pytest.raises(RequestError, match="action_scale is not a number for each action"):
+        converted(cleanrl)
+
+
 def test_bounds_of_cleanrl_that_differ_by_rounding_are_those_of_the_environment(
     cleanrl: Path,
 ) -> None:

@@ -188,15 +188,35 @@ def test_a_learning_rate_that_followed_a_schedule_stays_at_its_last(
     assert any("schedule" in str(note) for note in header.origin.notes)
 
 
+@pytest.mark.parametrize("lack", ["missing", "other steps"])
 def test_without_optimisers_their_moments_are_zero_and_it_is_said(
+    peers: dict[str, Path], tmp_path: Path, lack: str
+) -> None:
+    parts = files.members(peers["td3"])
+    if lack == "missing":
+        del parts["critic.optimizer.pth"]
+    else:
+        # The studio has one number of steps for all weights.
+        optimiser = files.tensors_of(parts["critic.optimizer.pth"])
+        optimiser["state"][3]["step"] += 1
+        parts["critic.optimizer.pth"] = files.saved(optimiser)
+    agent = converted(files.write_zip(tmp_path / "a.zip", parts))
+    assert not agent.tensors["critic_adam.critic1.0.weight.exp_avg"].any()
+    assert not agent.tensors["critic_adam.step"].any()
+    assert agent.tensors["actor_adam.actor.0.weight.exp_avg"].any()
+    assert "The file holds no optimiser state: its moments begin at zero." in notes_of(agent)
+
+
+def test_moments_in_another_order_than_the_weights_are_refused(
     peers: dict[str, Path], tmp_path: Path
 ) -> None:
     parts = files.members(peers["td3"])
-    del parts["critic.optimizer.pth"]
-    agent = converted(files.write_zip(tmp_path / "a.zip", parts))
-    assert not agent.tensors["critic_adam.critic1.0.weight.exp_avg"].any()
-    assert agent.tensors["actor_adam.actor.0.weight.exp_avg"].any()
-    assert "The file holds no optimiser state: its moments begin at zero." in notes_of(agent)
+    optimiser = files.tensors_of(parts["actor.optimizer.pth"])
+    optimiser["state"] = dict(reversed(optimiser["state"].items()))
+    parts["actor.optimizer.pth"] = files.saved(optimiser)
+    path = files.write_zip(tmp_path / "a.zip", parts)
+    with pytest.raises(RequestError, match="not one state for each weight and bias"):
+        read(path)
 
 
 OTHER_OPTIMISER = (
@@ -331,10 +351,23 @@ def test_as_many_updates_as_a_branch_allows_are_made_where_the_file_has_more(
     assert "updates_per_step is 128 in the file; it is set to 64." in notes
 
 
-def test_numbers_of_numpy_are_numbers(peers: dict[str, Path], tmp_path: Path) -> None:
-    def pickled(value: Any) -> dict[str, str]:
-        return {":serialized:": base64.b64encode(pickle.dumps(value)).decode()}
+def pickled(value: Any) -> dict[str, str]:
+    """Return a value that JSON cannot hold as the peer writes it."""
+    return {":serialized:": base64.b64encode(pickle.dumps(value)).decode()}
 
+
+def test_of_noise_that_differs_between_actions_the_largest_is_kept(
+    peers: dict[str, Path], tmp_path: Path
+) -> None:
+    from stable_baselines3.common.noise import NormalActionNoise
+
+    noise = pickled(NormalActionNoise(np.zeros(2), np.array([0.3, 0.1])))
+    found = read(files.with_data(peers["td3"], tmp_path / "a.zip", action_noise=noise))
+    assert found.settings["exploration_noise"] == 0.3
+    assert any("the largest is kept" in str(note) for note in found.notes)
+
+
+def test_numbers_of_numpy_are_numbers(peers: dict[str, Path], tmp_path: Path) -> None:
     values = {"batch_size": np.int64(48), "learning_rate": np.float32(0.25)}
     numbers = {name: pickled(value) for name, value in values.items()}
     path = files.with_data(peers["td3"], tmp_path / "a.zip", **numbers)

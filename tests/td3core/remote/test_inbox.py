@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from td3core.config import Tunables, specs
+from td3core.remote import inbox
 from td3core.remote.inbox import ASKS_OF_A_RUN, Inbox, InboxRequest
 from td3core.text import Text
 
@@ -89,6 +90,15 @@ def test_a_malformed_request_is_refused_with_a_sentence(
 def test_a_request_that_others_could_have_written_is_refused(folder: Path, mode: int) -> None:
     put(folder, b'{"ask": "stop"}', mode=mode)
     assert "others may write to it" in taken(folder).problem.english
+
+
+def test_a_request_is_taken_whatever_the_umask_of_its_sender(folder: Path) -> None:
+    before = os.umask(0)
+    try:
+        inbox.put(folder.parent, "stop")
+    finally:
+        os.umask(before)
+    assert taken(folder).ask == "stop"
 
 
 def test_a_request_of_another_user_is_refused(

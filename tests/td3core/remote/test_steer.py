@@ -13,7 +13,17 @@ import pytest
 from td3core.config import Tunables
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
-from td3core.protocol.events import Ended, Failed, Noted, Phase, Progress, Saved, Tuned, Warned
+from td3core.protocol.events import (
+    Ended,
+    Failed,
+    JournalEvent,
+    Noted,
+    Phase,
+    Progress,
+    Saved,
+    Tuned,
+    Warned,
+)
 from td3core.protocol.steering import Tune
 from td3core.remote.access import RemoteAccess
 from td3core.remote.inbox import put
@@ -455,6 +465,19 @@ def test_a_run_that_ends_answers_what_was_asked_too_late(path: Path) -> None:
     assert done == {asked[0]: False, asked[1]: True, late[0]: False, late[1]: True}
 
 
+def test_a_save_that_failed_is_not_answered_with_another_agent_that_was_saved(path: Path) -> None:
+    listener, control = Listener(path), RemoteControl(path)
+    listener.progress(7)
+    ticket = control.save()
+    listener.access.idle()
+    listener.access.report(Noted(env_steps=7, event=JournalEvent.SAVE, time=""))
+    best = RunDirectory.open(path).best
+    listener.access.report(Saved(env_steps=7, path=best, mean_return=1.0, run_bytes=0))
+    listener.progress(8)
+    answer = control.wait(ticket, 0.0)
+    assert (answer.done, str(answer.message)) == (False, "The checkpoint could not be written.")
+
+
 def test_a_run_that_is_not_paused_says_so_if_it_is_to_continue(path: Path) -> None:
     listener, control = Listener(path), RemoteControl(path)
     listener.progress()
@@ -547,6 +570,19 @@ def test_what_is_wanted_is_compared_with_what_the_journal_has_changed(
     first, second = told.all(Tuned)
     assert first.changes == (("tau", Tunables().tau, 0.3),)
     assert second.changes == (("tau", 0.3, Tunables().tau),)
+
+
+def test_what_is_wanted_is_not_compared_with_what_is_only_planned(
+    runs_dir: Path, scripted: Any
+) -> None:
+    remote = Remote(runs_dir, {40: lambda c: c.tune(RunDirectory.open(c.run).first_tunables)})
+    config, tunables = tiny(scripted(Script(on_step=remote)))
+    first, told = tunables.gamma, Told()
+    planned = [Change(30, "gamma", 0.9), Change(55, "gamma", first)]
+    outcome = train(config, tunables, Control(), told, runs_dir, planned)
+    assert isinstance(outcome, Ended)
+    changes = [(each.scheduled, each.changes) for each in told.all(Tuned)]
+    assert changes == [(True, (("gamma", first, 0.9),)), (False, (("gamma", 0.9, first),))]
 
 
 def test_a_request_without_a_difference_is_answered_and_names_no_setting(

@@ -14,8 +14,10 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Evaluated, Saved
 from td3core.runs import disk_usage
 from td3core.runs.directory import RunDirectory
+from td3core.system import files
 from tests.support.scripted import STEPS, Script
 from tests.td3core.helpers import run
+from tests.td3core.training.test_full_disk import Disk
 
 
 def steps_left(ended: Any) -> list[int]:
@@ -85,9 +87,13 @@ def test_best_and_every_nth_stay_beside_one_another(runs_dir: Path, scripted: An
     assert steps_left(ended) == [60, 120]
 
 
+@pytest.mark.parametrize("journal", ["written", "refused"])
 def test_a_checkpoint_that_a_person_asked_for_is_never_deleted(
-    runs_dir: Path, scripted: Any
+    runs_dir: Path, scripted: Any, monkeypatch: pytest.MonkeyPatch, journal: str
 ) -> None:
+    disk = Disk(files.append_whole, lambda path: path.name == "journal.jsonl")
+    if journal == "refused":
+        monkeypatch.setattr(files, "append_whole", disk)
     control = Control()
     script = Script(on_step=lambda step: control.save() if step in (35, 40) else None)
     values = {"checkpoint_interval": 20, "steps": 120, "keep_every": 3}

@@ -114,6 +114,16 @@ def test_an_older_best_agent_is_not_given_the_return_of_a_better_one(
     assert told in str(outcome.message)
 
 
+def test_an_agent_that_returns_as_much_as_the_best_does_not_take_its_place(
+    runs_dir: Path, scripted: Any
+) -> None:
+    outcome, told = run(runs_dir, scripted(Script(reward=lambda *_: 1.0)), **LINES)
+    assert isinstance(outcome, Ended), outcome
+    assert [each.is_best for each in told.all(Evaluated)] == [True, False, False, False]
+    assert checkpoint.read_header(outcome.best_checkpoint).counters.env_steps == 30
+    assert not list((outcome.run / "checkpoints").glob("evaluating_*"))
+
+
 # A dropped future -------------------------------------------------------------------------------
 
 

@@ -25,8 +25,8 @@ RARE_STEPS = {"steps": HEALTH_STEPS, "learning_starts": 100, "policy_delay": 99}
 """The actor makes no step shortly before the measurement."""
 
 
-def filled(count: int = 700, capacity: int = 1000) -> ReplayBuffer:
-    buffer, source = ReplayBuffer(capacity, OBS, ACT), np.random.default_rng(4)
+def filled(count: int = 700, capacity: int = 1000, slack: int = 0) -> ReplayBuffer:
+    buffer, source = ReplayBuffer(capacity, OBS, ACT, slack), np.random.default_rng(4)
     for _ in range(count):
         obs, after = source.normal(size=(2, OBS)).astype(np.float32)
         action = source.uniform(-1, 1, ACT).astype(np.float32)
@@ -41,15 +41,18 @@ def health(agent: TD3, buffer: ReplayBuffer, **values: Any) -> dict[str, float]:
 
 def test_a_dead_and_a_dormant_unit_of_the_actor_are_counted() -> None:
     agent, buffer = make_agent(), filled()
-    for _, bias in layers(agent, "actor")[:-1]:
+    for weight, bias in layers(agent, "actor")[:-1]:
+        weight.zero_()
         bias.fill_(5.0)
     before = health(agent, buffer)
-    weight, bias = layers(agent, "actor")[0]
-    weight[:2] = 0.0
-    bias[:2] = torch.tensor([-1.0, 1e-4])
+    assert before["actor_dead"] == before["actor_dormant"] == 0.0
+    _, bias = layers(agent, "actor")[0]
+    # The limit is 0.025 of the mean of the layer: one unit is below it, and one above.
+    mean = 5 * 5.0 / (8 - 0.02 - 0.03)
+    bias[:3] = torch.tensor([-1.0, 0.02 * mean, 0.03 * mean])
     found = health(agent, buffer)
-    assert found["actor_dead"] - before["actor_dead"] == pytest.approx(1 / 16)
-    assert found["actor_dormant"] - before["actor_dormant"] == pytest.approx(2 / 16)
+    assert found["actor_dead"] == pytest.approx(1 / 16)
+    assert found["actor_dormant"] == pytest.approx(2 / 16)
     assert found["critic_dead"] == before["critic_dead"]
 
 
@@ -123,14 +126,18 @@ def test_the_lag_is_the_distance_of_the_target_from_its_network() -> None:
     assert found["critic2_lag"] == found["actor_lag"] == 0.0
 
 
-def test_q_is_measured_against_what_the_rewards_permit() -> None:
-    agent, buffer = make_agent(gamma=0.9), filled()
-    for name, value in (("critic1", -300.0), ("critic2", 10.0)):
+@pytest.mark.parametrize("larger", ["critic1", "critic2"])
+@pytest.mark.parametrize("form", [{}, {"algorithm": "tqc", "quantiles": 3}], ids=["td3", "tqc"])
+def test_q_is_measured_against_what_the_rewards_permit(form: dict[str, Any], larger: str) -> None:
+    agent, buffer = make_agent(gamma=0.9, **form), filled()
+    for name in ("critic1", "critic2"):
         weight, bias = layers(agent, name)[-1]
         weight.zero_()
-        bias.fill_(value)
+        # The mean of quantiles is the value.
+        spread = torch.linspace(-100.0, 100.0, len(bias)) if len(bias) > 1 else 0.0
+        bias.copy_(spread + (-300.0 if name == larger else 10.0))
     most = max(abs(float(row[buffer.layout.reward])) for row in buffer.rows[:700])
-    found = health(agent, buffer)
+    found = health(agent, buffer, **form)
     assert found["reward_most"] == pytest.approx(most)
     assert found["q_to_bound"] == pytest.approx(300.0 / (10.0 * most), rel=1e-5)
 
@@ -213,10 +220,12 @@ def test_the_replay_ratio_counts_every_transition_drawn(runs_dir: Path) -> None:
     assert float(read_table(ended.run / "training.csv")[-1]["replay_ratio"]) == drawn / steps
 
 
-def test_the_policy_change_is_that_of_one_step_on_the_same_oldest_states() -> None:
-    agent, buffer = make_agent(policy_delay=1, actor_lr=0.01), filled()
+@pytest.mark.parametrize("count", [700, 1500])
+def test_the_policy_change_is_that_of_one_step_on_the_same_oldest_states(count: int) -> None:
+    agent, buffer = make_agent(policy_delay=1, actor_lr=0.01), filled(count, slack=300)
     assert "policy_change" not in health(agent, buffer)
-    states = torch.from_numpy(buffer.layout.columns(buffer.rows[:512]).obs.copy())
+    oldest = max(count - 1000, 0)
+    states = torch.from_numpy(buffer.transitions(np.arange(oldest, oldest + 512)).obs)
     for seed in range(3):
         with torch.no_grad():
             before = torch.tanh(agent.actor.online.networks[0](states))

@@ -534,6 +534,21 @@ def test_a_kill_before_the_answer_of_the_pruner_is_recorded_loses_no_pruning(
         assert study.report(5, 1_000, -10.0)
 
 
+def test_an_earlier_evaluation_that_is_reported_again_decides_nothing(tmp_path: Path) -> None:
+    spec = parse(TEXT.format(trials=7, more="pruning = 'median'"), "pruned")
+    with SweepStudy(tmp_path / "study.db", spec) as study:
+        for number in range(6):
+            study.ask()
+            assert not study.report(number, 1_000, 10.0)
+            if number < 5:
+                assert not study.report(number, 2_000, 20.0)
+                study.complete(number, 20.0)
+        assert study.report(5, 2_000, 5.0)
+        # As after a kill, when all evaluations of the run are read again.
+        assert not study.report(5, 1_000, 10.0)
+        assert study.trials()[5].pruned_at == 2_000
+
+
 def test_what_ends_a_sweep_is_told_though_its_study_cannot_be_written_either(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
