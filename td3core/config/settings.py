@@ -25,7 +25,7 @@ from td3core.config.spec import (
 )
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import value_words
-from td3core.errors import RequestError, unknown_name
+from td3core.errors import RequestError, newer, unknown_name
 from td3core.text import NO_TEXT, SettingName, Text
 
 Settings = RunConfig | Tunables
@@ -205,6 +205,21 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
         values |= _falling(values, checked_number(_LR_FINAL_FIELD, final))
     config = RunConfig(**{k: v for k, v in values.items() if k not in live})
     return config, Tunables(**{k: v for k, v in values.items() if k in live})
+
+
+def recorded_settings(record: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
+    """Return the settings in a record that this program wrote: its ``config`` and ``tunables``.
+
+    Raises:
+        KeyError, TypeError, AttributeError, ValueError: the record is damaged, or of a newer
+            version.
+    """
+    values = {**record["config"], **record["tunables"]}
+    known = _all_fields().keys() | {LR_FINAL}
+    for name in values:
+        if present_name(name) not in known:
+            raise newer(name)
+    return make_settings(values)
 
 
 def by_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
