@@ -62,6 +62,10 @@ class RequestError(MessageError, ValueError):
     """A request cannot be fulfilled: nothing was started, nothing written."""
 
 
+class NewerError(RequestError):
+    """A record was written by a newer version."""
+
+
 class RunError(MessageError, RuntimeError):
     """A run that has started cannot continue; the message names the cause and the step."""
 
@@ -102,6 +106,15 @@ def file_reason(problem: BaseException) -> str | Text:
     if usual is not None and problem.strerror == os.strerror(problem.errno or 0):
         return usual
     return brief(problem.strerror).rstrip(".")
+
+
+def newer(unknown: str = "") -> NewerError:
+    """Return the error for a record of a newer version, of which perhaps a name is unknown."""
+    if not unknown:
+        return NewerError("it was written by a newer TD3 Studio")
+    return NewerError(
+        "it was written by a newer TD3 Studio: {name} is not known here", name=repr(brief(unknown))
+    )
 
 
 def unreadable(path: PurePath, problem: BaseException) -> RequestError:

@@ -15,8 +15,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from td3core.analysis.advice import SettingChange
-from td3core.config import RunConfig, Tunables, make_settings, specs, to_dict
-from td3core.errors import RequestError
+from td3core.config import RunConfig, Tunables, recorded_settings, specs, to_dict
+from td3core.errors import RequestError, newer
 from td3core.experiments.groups.group import FOLDER, open_group
 from td3core.experiments.groups.seed_status import SeedState
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
@@ -170,7 +170,7 @@ def _arm_as_plain(arm: PairedTestArm) -> dict[str, Any]:
 
 def _read(found: Any) -> KeptTest:
     if int(found["schema"]) > SCHEMA:
-        raise RequestError("it was written by a newer TD3 Studio")
+        raise newer()
     seeds = parse_seeds(found["seeds"])
     if not 0 < len(seeds) <= MOST_PAIRS:
         raise ValueError("its seeds are no pairs")
@@ -196,7 +196,7 @@ def _read(found: Any) -> KeptTest:
 
 
 def _read_arm(found: Any) -> PairedTestArm:
-    config, tunables = make_settings({**found["config"], **found["tunables"]})
+    config, tunables = recorded_settings(found)
     return PairedTestArm(config=config, tunables=tunables)
 
 

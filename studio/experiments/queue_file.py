@@ -17,8 +17,8 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from studio.formatting import format_count
-from td3core.config import RunConfig, Tunables, make_settings, to_dict
-from td3core.errors import RequestError, file_reason
+from td3core.config import RunConfig, Tunables, recorded_settings, to_dict
+from td3core.errors import RequestError, file_reason, newer
 from td3core.experiments.groups.seeds import format_seeds, parse_seeds
 from td3core.system.files import make_folder, write_atomically
 from td3core.system.regular_files import DAMAGE, exists, read_text, require_own
@@ -101,7 +101,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
     try:
         found = json.loads(read_text(runs_dir / NAME))
         if int(found["schema"]) > SCHEMA:
-            raise RequestError("it was written by a newer TD3 Studio")
+            raise newer()
         return tuple(_read(each, number) for number, each in enumerate(found["runs"]))
     except FileNotFoundError:
         return ()
@@ -112,7 +112,7 @@ def read_queue(runs_dir: Path) -> tuple[QueuedRun, ...]:
 
 
 def _read(found: Any, number: int) -> QueuedRun:
-    config, tunables = make_settings({**found["config"], **found["tunables"]})
+    config, tunables = recorded_settings(found)
     seeds = parse_seeds(found["seeds"]) if found["seeds"] else ()
     # Earlier versions did not store ids; every window must derive the same ones.
     own = hashlib.sha256(json.dumps([number, found], sort_keys=True).encode()).hexdigest()

@@ -8,7 +8,7 @@ import hashlib
 import json
 import math
 from collections.abc import Collection
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,11 @@ from td3core import text
 from td3core.arrays import Arrays
 from td3core.checkpoint.header import Checkpoint, Counters, Header, Origin
 from td3core.checkpoint.shapes import network_shapes, statistics_shapes
-from td3core.config import at_step, make_settings, to_dict
+from td3core.config import at_step, recorded_settings, to_dict
 from td3core.config.env_choice import EnvChoice
 from td3core.config.networks import ACTOR
 from td3core.envs.info import EnvInfo
-from td3core.errors import RequestError, file_reason
+from td3core.errors import NewerError, RequestError, file_reason, newer, unreadable
 from td3core.evaluation.result import EvaluationResult
 from td3core.inference.normaliser import Normaliser
 from td3core.system.files import write_atomically
@@ -161,7 +161,7 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             known=SCHEMA,
         )
     try:
-        config, tunables = make_settings({**found["config"], **found["tunables"]})
+        config, tunables = recorded_settings(found)
         counters = _counters(found["counters"], tunables.batch_size)
         return Header(
             config=config,
@@ -175,6 +175,8 @@ def _header(path: Path, metadata: dict[str, str] | None) -> Header:
             numerics={str(k): str(v) for k, v in found.get("made_by", {}).items()},
             origin=_origin(found.get("origin")),
         )
+    except NewerError as problem:
+        raise unreadable(Path(path.name), problem) from problem
     except MALFORMED as problem:
         raise RequestError(
             "{file} has a damaged description: {reason}.",
@@ -188,6 +190,7 @@ def _env_info(values: dict[str, Any]) -> EnvInfo:
     if type(values["env_id"]) is not str:
         raise ValueError("the name of the environment is not text")
     _require_limits(values)
+    _require_known(values, EnvInfo)
     info = EnvInfo(**(values | bounds))
     # Raises unless the arguments are plain JSON; no environment is made here.
     if EnvChoice(info.env_id, info.args).kwargs:
@@ -212,6 +215,13 @@ def _require_limits(values: dict[str, Any]) -> None:
         raise ValueError("the reward threshold is not a number")
 
 
+def _require_known(values: dict[str, Any], kind: type[EnvInfo | Counters]) -> None:
+    known = {item.name for item in fields(kind)}
+    for name in values:
+        if name not in known:
+            raise newer(name)
+
+
 def _counters_by_key(counters: Counters) -> dict[str, Any]:
     keys = {name: key for key, name in _FIELD_OF_KEY.items()}
     return {keys.get(name, name): value for name, value in asdict(counters).items()}
@@ -219,6 +229,7 @@ def _counters_by_key(counters: Counters) -> dict[str, Any]:
 
 def _counters(values: dict[str, Any], batch_size: int) -> Counters:
     named = {_FIELD_OF_KEY.get(key, key): value for key, value in dict(values).items()}
+    _require_known(named, Counters)
     named.setdefault("unmarked", named.get("stored", 0))
     # Earlier versions did not count them: as if the batch size had never changed.
     named.setdefault("sampled", named.get("updates", 0) * batch_size)

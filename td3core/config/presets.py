@@ -27,6 +27,7 @@ from td3core.config import (
     to_dict,
 )
 from td3core.config.algorithms import fixed_by
+from td3core.config.settings import by_present_names
 from td3core.errors import (
     RequestError,
     brief,
@@ -165,7 +166,7 @@ def parse_preset(text: str) -> Preset:
         name=_text(found, "name"),
         env=_text(found, "env"),
         about=_text(found, "about"),
-        values=settings,
+        values=by_present_names(settings),
     )
     if "env" in found and not preset.env.strip():
         raise _refusal(Text("{key} is empty; leave it out of a variant", key=SettingName("env")))

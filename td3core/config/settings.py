@@ -25,7 +25,7 @@ from td3core.config.spec import (
 )
 from td3core.config.tunables import Tunables
 from td3core.config.value_text import value_words
-from td3core.errors import RequestError, unknown_name
+from td3core.errors import RequestError, newer, unknown_name
 from td3core.text import NO_TEXT, SettingName, Text
 
 Settings = RunConfig | Tunables
@@ -190,7 +190,7 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
         RequestError: a name is unknown, or a value has the wrong type or is out of range.
     """
     live, known = {name for name, _ in specs(Tunables)}, _all_fields()
-    values = {_RENAMED.get(name, name): value for name, value in values.items()}
+    values = by_present_names(values)
     final = values.pop(LR_FINAL, None)
     for name in values:
         if name not in known:
@@ -207,6 +207,31 @@ def make_settings(values: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
     return config, Tunables(**{k: v for k, v in values.items() if k in live})
 
 
+def recorded_settings(record: Mapping[str, Any]) -> tuple[RunConfig, Tunables]:
+    """Return the settings in a record that this program wrote: its ``config`` and ``tunables``.
+
+    Raises:
+        KeyError, TypeError, AttributeError, ValueError: the record is damaged, or of a newer
+            version.
+    """
+    values = {**record["config"], **record["tunables"]}
+    known = _all_fields().keys() | {LR_FINAL}
+    for name in values:
+        if present_name(name) not in known:
+            raise newer(name)
+    return make_settings(values)
+
+
+def by_present_names(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``values`` with former names of settings replaced; the later of two entries wins."""
+    return {present_name(name): value for name, value in values.items()}
+
+
+def present_name(name: str) -> str:
+    """Return the name of a setting that may be given by its former one."""
+    return _RENAMED.get(name, name)
+
+
 def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return ``before`` updated with ``values``; ``lr_final`` replaces learning rate schedules."""
     found = dict(before)
@@ -219,7 +244,8 @@ def merged(before: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, An
 
 def names_set_by(values: Mapping[str, Any]) -> set[str]:
     """Return the settings that ``values`` set; ``lr_final`` sets both learning rates."""
-    return set(values) | (set(RATES) if LR_FINAL in values else set())
+    names = set(by_present_names(values))
+    return names - {LR_FINAL} | set(RATES) if LR_FINAL in names else names
 
 
 def _falling(values: Mapping[str, Any], share: float) -> dict[str, str]:
@@ -330,7 +356,7 @@ def parse_value(name: str, text: str) -> Any:
     Raises:
         RequestError: the name is unknown or the text is not a value of its type.
     """
-    name = _RENAMED.get(name, name)
+    name = present_name(name)
     if name == LR_FINAL:
         return parse_text(_LR_FINAL_FIELD, text)
     if name not in _all_fields():

@@ -209,7 +209,7 @@ ASKS_OF_A_RUN: Mapping[str, Callable[[Any], None] | None] = {
     TUNE: check_values,
     Verb.PAUSE: None,
     Verb.UNPAUSE: None,
-    # Earlier programs ask for it where they mean UNPAUSE.
+    # Means UNPAUSE to a run, and is what other programs write (see steer.py).
     Verb.RESUME: None,
     Verb.SAVE: None,
     Verb.STOP: None,

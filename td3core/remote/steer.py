@@ -10,7 +10,7 @@ from typing import Any
 from td3core.config import Tunables, changes, with_values
 from td3core.errors import RequestError, file_reason
 from td3core.protocol.run_status import RunStatus
-from td3core.protocol.steering import Ask, Request, Requesting
+from td3core.protocol.steering import Ask, Request, Requesting, Verb
 from td3core.remote.inbox import REQUESTS, TUNE, check_values, put
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import changes_of
@@ -20,6 +20,8 @@ from td3core.runs.status import RequestOutcome, Status
 from td3core.text import Value
 
 _POLL_S = 0.05
+_WRITTEN: Mapping[str, str] = {Verb.UNPAUSE: Verb.RESUME}
+"""Requests under other names in their files: runs of 0.1.0 know no other, and later ones both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +96,7 @@ class RemoteControl(Requesting):
 
     def _ask(self, ask: str, values: Mapping[str, Any] | None = None) -> int:
         try:
-            name = put(self.run, ask, values)
+            name = put(self.run, _WRITTEN.get(ask, ask), values)
         except OSError as problem:
             raise self._refusal(problem) from problem
         ticket = next(self._tickets)

@@ -13,9 +13,9 @@ import tomli_w
 
 from td3core.checkpoint import SUFFIX, Header, read_header
 from td3core.checkpoint.format import SCHEMA
-from td3core.config import RunConfig, Tunables, make_settings, to_dict
+from td3core.config import RunConfig, Tunables, recorded_settings, to_dict
 from td3core.envs import trust
-from td3core.errors import RequestError, file_reason, unreadable, unwritable
+from td3core.errors import RequestError, file_reason, newer, unreadable, unwritable
 from td3core.evaluation.result import EvaluationResult
 from td3core.protocol.metrics import TRAINING_COLUMNS
 from td3core.protocol.rows import evaluation_of
@@ -201,8 +201,8 @@ class RunDirectory:
             found = parse_toml(read_text(path / DESCRIPTION))
             schema = int(found["schema"])
             if schema > SCHEMA:
-                raise RequestError("it was written by a newer TD3 Studio")
-            config, tunables = make_settings({**found["config"], **found["tunables"]})
+                raise newer()
+            config, tunables = recorded_settings(found)
             parent = metadata.parse_parent(found.get("parent"))
             group = metadata.parse_group(found.get("group"))
             return cls(path, config, tunables, str(found["created"]), parent, group)

@@ -12,9 +12,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, make_settings, pinned, to_dict
+from td3core.config import RunConfig, Tunables, pinned, recorded_settings, to_dict
 from td3core.config.run_config import HIGHEST_SEED
-from td3core.errors import RequestError, file_reason, unreadable
+from td3core.errors import RequestError, file_reason, newer, unreadable
 from td3core.experiments.groups.seeds import MOST_SEEDS
 from td3core.runs.layout import DESCRIPTION
 from td3core.runs.listing import (
@@ -203,8 +203,8 @@ def open_group(path: Path) -> Group:
     try:
         found = json.loads(read_text(path / FILE))
         if int(found["schema"]) > SCHEMA:
-            raise RequestError("it was written by a newer TD3 Studio")
-        config, tunables = make_settings({**found["config"], **found["tunables"]})
+            raise newer()
+        config, tunables = recorded_settings(found)
         jobs = found["jobs"]
         return Group(
             runs_dir=path.parent.parent,

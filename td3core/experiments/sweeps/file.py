@@ -10,7 +10,7 @@ from td3core.config import given, make_settings
 from td3core.config.algorithms import fixed_by, unused_by
 from td3core.config.presets import compose, load_presets, unknown_preset
 from td3core.config.run_config import HIGHEST_SEED
-from td3core.config.settings import LR_FINAL
+from td3core.config.settings import LR_FINAL, present_name
 from td3core.errors import RequestError, brief, in_file, unknown_name, unreadable
 from td3core.experiments.sweeps.spec import (
     LARGEST_GRID,
@@ -213,8 +213,8 @@ def _dimension(name: str, found: Any) -> Dimension:
             name=name,
             field=SET_BY_SWEEP[name],
         )
-    types = setting_types()
-    if name not in types:
+    types, present = setting_types(), present_name(name)
+    if present not in types:
         raise unknown_name("There is no setting called {name}.", name, list(types))
     where = f"space.{name}"
     if not isinstance(found, dict):
@@ -228,7 +228,7 @@ def _dimension(name: str, found: Any) -> Dimension:
         if len(found) > 1:
             raise RequestError("{where} has choices, so it takes nothing else.", where=where)
         return _choices(name, where, found["choices"])
-    return _range(name, where, found, types[name])
+    return _range(name, where, found, types[present])
 
 
 def _choices(name: str, where: str, values: Any) -> Choices:
@@ -321,7 +321,7 @@ def _check_names(settings: Mapping[str, Any], space: Mapping[str, Any]) -> None:
                 name=name,
                 field=SET_BY_SWEEP[name],
             )
-        if name not in types:
+        if present_name(name) not in types:
             raise unknown_name("There is no setting called {name}.", name, list(types))
         if name in space:
             raise RequestError("{name} is in settings and in space; keep one of them.", name=name)
@@ -416,6 +416,7 @@ def _checked(name: str, value: Any) -> Any:
     config, tunables = make_settings({_REQUIRED: "any", name: value})
     if name == LR_FINAL:
         return value
+    name = present_name(name)
     return given(config if hasattr(config, name) else tunables, name)
 
 

@@ -161,6 +161,15 @@ def test_a_checkpoint_of_a_newer_schema_is_refused_as_such(
     assert "Update" in said
 
 
+@pytest.mark.parametrize("table", ["config", "tunables", "env", "counters"])
+def test_a_checkpoint_with_an_unknown_name_is_of_a_newer_version(
+    whole: bytes, spot: Path, table: str
+) -> None:
+    said = refusal(rewritten(spot, whole, f"{table}.to_come", 1))
+    assert said.endswith("written by a newer TD3 Studio: 'to_come' is not known here.")
+    assert "damaged" not in said
+
+
 BIG = 10**400
 INFINITE = float("inf")
 WRONG: list[tuple[str, Any]] = [

@@ -25,6 +25,6 @@ def test_a_checkpoint_that_claims_a_consent_is_refused(tmp_path: Path) -> None:
     for forged in ({"allowed": [["theirs_env", "/"]]}, None):
         meaning["env"]["consent"] = forged
         save_file(tensors, path, metadata={KEY: checkpoint.with_digest(meaning, tensors)})
-        with pytest.raises(RequestError, match="damaged description"):
+        with pytest.raises(RequestError, match="'consent' is not known here"):
             checkpoint.read_header(path)
     assert allowed_code.snapshot() == set()

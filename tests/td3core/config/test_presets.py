@@ -99,6 +99,16 @@ def test_saving_a_preset_keeps_a_file_of_that_name_that_cannot_be_read(own_prese
     assert load_presets()["swing"].values == {"steps": 8}
 
 
+def test_a_setting_overrides_a_preset_that_has_it_under_its_former_name(own_presets: Path) -> None:
+    own_presets.mkdir()
+    for name in ("background_evaluation", "eval_beside"):
+        text = f"name = '{name}'\n[settings]\n{name} = false\n"
+        (own_presets / f"{name}.toml").write_text(text)
+    names = ["background_evaluation", "eval_beside"]
+    assert compose("any", names, {})[0].background_evaluation is False
+    assert compose("any", names, {"background_evaluation": True})[0].background_evaluation is True
+
+
 def test_a_file_named_like_a_bundled_preset_is_left_out_so_that_one_name_means_one_run(
     own_presets: Path,
 ) -> None:

@@ -26,7 +26,7 @@ from td3core.protocol.events import (
 )
 from td3core.protocol.steering import Tune
 from td3core.remote.access import RemoteAccess
-from td3core.remote.inbox import put
+from td3core.remote.inbox import Inbox, put
 from td3core.remote.steer import RemoteControl
 from td3core.runs.directory import RunDirectory
 from td3core.runs.journal import Change, changes_of
@@ -507,6 +507,17 @@ def test_a_paused_run_continues_also_for_earlier_programs_which_ask_it_to_resume
     status = Status.read(path)
     assert status is not None
     assert [str(answer.message) for answer in status.answers] == ["", ""]
+
+
+def test_a_run_of_the_first_version_which_knows_no_unpause_continues(path: Path) -> None:
+    first_version = Inbox(path, dict.fromkeys(("tune", "pause", "resume", "save", "stop")))
+    first_version.open()
+    control = RemoteControl(path)
+    for ask in (control.pause, control.unpause, control.save, control.stop):
+        ask()
+    taken = first_version.take()
+    assert [request.ask for request in taken] == ["pause", "resume", "save", "stop"]
+    assert not any(request.problem for request in taken)
 
 
 def test_each_of_two_changes_is_answered_once_it_is_applied(path: Path) -> None:

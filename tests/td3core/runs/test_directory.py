@@ -273,6 +273,14 @@ def test_a_damaged_run_is_refused_alone_and_skipped_in_a_list(runs_dir: Path, te
     assert [run.path for run in list_runs(runs_dir)] == [good.path]
 
 
+def test_a_run_with_a_setting_to_come_is_of_a_newer_version(runs_dir: Path) -> None:
+    run = create(runs_dir)
+    path = run.path / "run.toml"
+    path.write_text(path.read_text().replace("[tunables]", "[tunables]\nto_come = 1"))
+    with pytest.raises(RequestError, match="newer TD3 Studio: 'to_come' is not known here"):
+        RunDirectory.open(run.path)
+
+
 def test_whatever_else_lies_in_the_runs_folder_is_skipped(runs_dir: Path) -> None:
     good = create(runs_dir)
     (runs_dir / "notes.txt").write_text("hello")

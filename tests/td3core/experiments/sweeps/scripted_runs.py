@@ -108,11 +108,12 @@ def conduct(
     *,
     trials: int = 4,
     more: str = "",
+    template: str = TEXT,
     control: Control | None = None,
     report: Callable[[SweepState], None] = lambda _: None,
 ) -> tuple[SweepState, SweepRunner]:
     """Conduct a sweep of scripted runs, or continue it."""
-    text = TEXT.format(trials=trials, more=more)
+    text = template.format(trials=trials, more=more)
     spec = parse(text, "scripted")
     folder = SweepFolder(runs_dir, spec.name)
     folder.begin(text, spec)

@@ -15,6 +15,7 @@ from rich.console import Console
 
 from td3core.cli import app
 from td3core.cli.experiments.sweep_progress import SweepProgress
+from td3core.config import follows
 from td3core.errors import RequestError
 from td3core.experiments.sweeps import launch
 from td3core.experiments.sweeps.executor import Outcome, RunEnd
@@ -30,7 +31,7 @@ from td3core.protocol.trial_status import TrialStatus
 from td3core.runs.directory import RunDirectory
 from td3core.runs.lock import RunLock
 from td3core.runs.metadata import write_ending
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 from tests.support.marks import release, slow
 from tests.td3core.analysis.many_runs import write_run
 from tests.td3core.experiments.sweeps import scripted_runs
@@ -192,6 +193,21 @@ def test_a_sweep_that_was_killed_continues_as_if_nothing_had_happened(
     assert len(set(killed.started + rest.started)) == 4
     # At most the run that was under way has two starts.
     assert len(killed.started + rest.started) <= 5
+
+
+def test_a_killed_sweep_that_uses_settings_of_an_earlier_version_continues(runs_dir: Path) -> None:
+    space = """[space]
+lr_final = {{ low = 0.1, high = 0.9 }}
+eval_beside = {{ choices = [true] }}
+"""
+    earlier = TEXT.partition("[space]")[0] + "background_evaluation = false\n" + space
+    with pytest.raises(Killed):
+        conduct(runs_dir, ScriptedExecutor(rising, kill_at=3), trials=2, template=earlier)
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2, template=earlier)
+    assert [trial.reason for trial in state.trials] == [NO_TEXT, NO_TEXT]
+    run = RunDirectory.open(runs_dir / "scripted_t000_s0")
+    assert run.config.background_evaluation is True
+    assert follows(run.first_tunables, "actor_lr")
 
 
 @pytest.mark.slow
