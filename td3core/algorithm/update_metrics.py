@@ -14,6 +14,8 @@ from td3core.arrays import Arrays
 _NAMES = tuple(metric.name for metric in MEASURED)
 _BY_ACTOR = {metric.name for metric in MEASURED if metric.network == "actor"}
 _LAST = {metric.name for metric in MEASURED if metric.last}
+_IN_0_1 = ("q1", "q2", "target", "critic1_loss", "critic2_loss", "actor_loss")
+"""The metrics of version 0.1, in the order of its checkpoints."""
 
 
 class UpdateMetrics:
@@ -105,9 +107,13 @@ class UpdateMetrics:
 
     def load_state(self, arrays: Arrays) -> None:
         """Restore what :meth:`state` returned; a missing metric is omitted from the next row."""
+        saved = dict(arrays)
+        # Checkpoints of version 0.1 hold all sums in one tensor.
+        for name, value in zip(_IN_0_1, arrays.get("tally.sums", ()), strict=False):
+            saved[f"tally.{name}"] = np.array([value])
         self._updates, self._actor_updates = (int(count) for count in arrays["tally.counts"])
         for i, name in enumerate(_NAMES):
-            found = arrays.get(f"tally.{name}")
+            found = saved.get(f"tally.{name}")
             self.sums[i] = 0.0 if found is None else float(found[0])
             if found is None and self._updates and name not in self._absent:
                 self._unknown.add(name)

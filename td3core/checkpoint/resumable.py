@@ -16,6 +16,8 @@ from td3core.errors import RequestError
 from td3core.text import Text
 
 _MOST_SHOWN = 9
+_OLD_SUMS = "tally.sums"
+"""Version 0.1 stored the sums of its six metrics in one tensor."""
 
 _LARGEST = 10**12
 """More steps than any run takes; sums and products of such numbers fit in 64 bits."""
@@ -81,6 +83,8 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
     }
     # The measured quantities differ between versions.
     kinds |= {name: ((1,), "float64") for name in saved.tensors if _is_sum(name)}
+    if _OLD_SUMS in saved.tensors:
+        kinds[_OLD_SUMS] = ((6,), "float64")
     # Present if a step was incomplete, if noise is correlated, or if a learning rate has changed.
     optional: dict[str, Kind] = {
         "episodes.actions": ((config.num_envs, env.act_dim), "float32"),
@@ -105,7 +109,7 @@ def _state_kinds(saved: Checkpoint) -> dict[str, Kind]:
 
 
 def _is_sum(name: str) -> bool:
-    return name.startswith("tally.") and name != "tally.counts"
+    return name.startswith("tally.") and name not in ("tally.counts", _OLD_SUMS)
 
 
 def _consistent_counters(saved: Checkpoint) -> bool:
