@@ -173,7 +173,7 @@ def parse_preset(text: str) -> Preset:
     config, _ = make_settings({**preset.values, "env": preset.env or "any"})
     # Spelled as in a run: the window compares them.
     spelled = {"env_args": config.env_args} if "env_args" in settings else {}
-    return replace(preset, values=settings | spelled)
+    return replace(preset, values={**preset.values, **spelled})
 
 
 @cache
