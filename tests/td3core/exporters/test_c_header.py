@@ -130,8 +130,12 @@ def test_the_compiled_header_of_a_bundled_agent_passes_the_parity_check(tmp_path
     source = BUNDLED / "BipedalWalkerHardcore-v3.safetensors"
     c_header.export(source, tmp_path / "actor.h")
     deployed_actor(source).require_parity(lambda obs: answers(tmp_path, obs, 4))
+
+
+def test_the_header_says_how_often_to_decide(runs_dir: Path, tmp_path: Path) -> None:
+    c_header.export(trained(runs_dir, "repeated"), tmp_path / "actor.h")
     text = (tmp_path / "actor.h").read_text()
-    assert "#define TD3_ACTION_REPEAT 2\n#define TD3_CONTROL_RATE_HZ 25.0f\n" in text
+    assert "#define TD3_ACTION_REPEAT 2\n#define TD3_CONTROL_RATE_HZ 10.0f\n" in text
 
 
 def test_every_number_of_the_header_is_read_as_the_same_float32() -> None:

@@ -40,16 +40,18 @@ def test_the_model_acts_as_the_networks_written_out(
     assert alone.shape == (1, 1)
 
 
-def test_the_model_carries_what_a_robot_must_know(tmp_path: Path, onnx: Any) -> None:
+def test_the_model_carries_what_a_robot_must_know(
+    runs_dir: Path, tmp_path: Path, onnx: Any
+) -> None:
     target = tmp_path / "actor.onnx"
-    onnx_file.export(BUNDLED / "BipedalWalkerHardcore-v3.safetensors", target)
+    onnx_file.export(trained(runs_dir, "repeated"), target)
     model = onnx.load(target)
     assert (model.opset_import[0].version, model.ir_version) == (13, 8)
     told = {each.key: each.value for each in model.metadata_props}
-    assert told["env_id"] == "BipedalWalkerHardcore-v3"
+    assert told["env_id"] == "Pendulum-v1"
     assert json.loads(told["action_repeat"]) == 2
-    assert json.loads(told["control_rate_hz"]) == 25.0
-    assert json.loads(told["action_low"]) == [-1.0] * 4
+    assert json.loads(told["control_rate_hz"]) == 10.0
+    assert json.loads(told["action_low"]) == [-2.0]
     assert json.loads(told["normalised_observations"]) is False
 
 
