@@ -88,6 +88,7 @@ def in_each_format(actor: DeployedActor, folder: Path, obs: np.ndarray) -> list[
 
 
 @compiled
+@pytest.mark.slow
 def test_an_observation_far_from_all_that_were_seen_is_clipped_in_c_and_numpy_and_onnx(
     runs_dir: Path, tmp_path: Path
 ) -> None:
