@@ -250,6 +250,7 @@ def test_the_face_of_every_room_is_one_docstring(root: Path) -> None:
         assert others == [], name
 
 
+@pytest.mark.slow
 def test_no_two_classes_have_one_name_where_rooms_import_each_other(root: Path) -> None:
     homes: dict[str, list[str]] = {}
     arrows: dict[str, set[str]] = {}

@@ -26,6 +26,8 @@ class ScheduleCurve(QWidget):
         self._spec = spec
         self._schedule: PiecewiseSchedule | None = None
         self._steps = 1
+        self._low, self._high = 0, 0
+        """Positions of the schedule's lowest and highest value on the scale."""
         self._curve, self._dot = QPolygonF(), QPointF()
         """Both in fractions of the drawn area's width and height, from its lower left corner."""
         self.setFixedHeight(scaled(_HEIGHT))
@@ -40,6 +42,8 @@ class ScheduleCurve(QWidget):
         if schedule is None:
             return
         if changed:
+            heights = [to_slider(self._spec, value, _TICKS) for value in schedule.values]
+            self._low, self._high = min(heights), max(heights)
             self._curve = QPolygonF([self._place(schedule, at) for at in self._corners(schedule)])
         dot = self._place(schedule, step)
         moved = dot - self._dot
@@ -81,9 +85,7 @@ class ScheduleCurve(QWidget):
     def _place(self, schedule: PiecewiseSchedule, step: int) -> QPointF:
         """Return the position of a step; the schedule's values use the whole height."""
         x = min(step / self._steps, 1.0)
-        heights = [to_slider(self._spec, value, _TICKS) for value in schedule.values]
-        low, high = min(heights), max(heights)
-        if low == high:
+        if self._low == self._high:
             return QPointF(x, 0.5)
         height = to_slider(self._spec, schedule.at(step, self._steps), _TICKS)
-        return QPointF(x, (height - low) / (high - low))
+        return QPointF(x, (height - self._low) / (self._high - self._low))

@@ -41,6 +41,7 @@ def rows(find) -> list[tuple[str, str]]:
     return [(group.child(at).text(0), group.child(at).text(2)) for at in range(group.childCount())]
 
 
+@pytest.mark.slow
 def test_the_curves_of_a_group_open_with_its_first_run_and_take_in_the_next(
     qtbot, window, find, started, runs_dir: Path
 ) -> None:
@@ -64,6 +65,7 @@ def test_the_curves_of_a_group_open_with_its_first_run_and_take_in_the_next(
     ]
 
 
+@pytest.mark.slow
 def test_what_a_run_of_the_group_adds_is_drawn_while_it_trains(
     qtbot, window, find, started, runs_dir: Path
 ) -> None:

@@ -635,6 +635,7 @@ def test_a_look_at_a_group_that_fails_is_told_once_and_its_end_is_noticed_nevert
     assert list(map(str, refused)) == [f"{left_alone.path} cannot be used: Input/output error."]
 
 
+@pytest.mark.slow
 def test_a_group_left_in_the_background_is_shown_and_steered_by_the_next_window(
     qtbot, left_alone, window, panel, find
 ) -> None:

@@ -93,6 +93,7 @@ def test_enter_asks_for_the_current_lesson(
     assert not dialog.isVisible()
 
 
+@pytest.mark.slow
 def test_the_arms_of_a_lesson_train_one_after_the_other_into_one_comparison(
     qtbot,
     window: MainWindow,

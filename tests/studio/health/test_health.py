@@ -250,6 +250,7 @@ def test_an_advice_is_tried_through_the_window_to_its_verdict(
     qtbot.waitUntil(lambda: not window.comparison.session.busy, timeout=20_000)
 
 
+@pytest.mark.slow
 def test_a_paired_test_is_named_after_the_run_of_its_advice_though_another_one_begins(
     qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -44,6 +44,7 @@ def column(dialog: InspectionDialog, name: str) -> list[float]:
     return [float(text.replace("−", "-").replace(",", "")) for text in texts]
 
 
+@pytest.mark.slow
 def test_the_batch_is_listed_with_the_largest_error_first_and_can_be_sorted(
     qtbot, dialog: InspectionDialog, agent: Path
 ) -> None:
@@ -62,6 +63,7 @@ def test_the_batch_is_listed_with_the_largest_error_first_and_can_be_sorted(
     assert int(dialog.model.order[now]) == chosen
 
 
+@pytest.mark.slow
 def test_all_columns_are_shown_in_full_until_the_user_chooses_another_width(
     qtbot, dialog: InspectionDialog
 ) -> None:
@@ -84,6 +86,7 @@ def test_all_columns_are_shown_in_full_until_the_user_chooses_another_width(
     assert table.width() == narrow
 
 
+@pytest.mark.slow
 def test_another_batch_is_sorted_by_the_column_that_the_heading_says(
     qtbot, dialog: InspectionDialog
 ) -> None:

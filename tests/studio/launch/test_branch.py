@@ -207,6 +207,7 @@ def answer_with(monkeypatch, when: When | None) -> None:
     monkeypatch.setattr(BranchDialog, "exec", answer)
 
 
+@pytest.mark.slow
 def test_a_branch_while_something_trains_waits_for_its_turn(
     qtbot, window, find, parent, monkeypatch
 ):
@@ -313,6 +314,7 @@ def test_a_waiting_run_whose_code_is_not_allowed_does_not_hold_up_the_next_one(
 
 
 @pytest.mark.parametrize("seeds", [*slow(()), (0, 1)])
+@pytest.mark.slow
 def test_a_waiting_run_whose_environment_is_gone_does_not_hold_up_the_next_one(
     qtbot, window, find, parent, seeds
 ):
@@ -438,6 +440,7 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
     assert any(unit in heading for unit in ("kB", "MB"))
 
 
+@pytest.mark.slow
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
     values = {"steps": 1600, "tau": 0.3}
     config, tunables = branch_settings(parent.last, read_header(parent.last), values)

@@ -50,6 +50,7 @@ def test_a_run_of_another_class_trains_in_a_process_of_its_own_and_is_steered_al
     assert (header.numerics["class"], header.numerics["kernels"]) == ("avx2", "Haswell")
 
 
+@pytest.mark.slow
 def test_a_run_that_would_not_be_exact_here_is_resumed_only_after_a_word(
     qtbot, window, runs_dir, monkeypatch
 ):

@@ -221,6 +221,7 @@ def test_interrupted_runs_are_pointed_out_at_the_start(qtbot, interrupted, windo
 
 
 @pytest.mark.parametrize("keep", [True, *slow(False)])
+@pytest.mark.slow
 def test_a_live_setting_changed_on_a_stopped_run_is_offered_as_a_change_at_its_step(
     qtbot, window, find, runs_dir, monkeypatch, keep: bool
 ):
@@ -271,6 +272,7 @@ def test_a_run_that_starts_during_the_question_is_not_replaced_by_the_resumed_on
     window.launcher.resuming.disconnect(resumed.append)
 
 
+@pytest.mark.slow
 def test_nothing_is_asked_about_live_settings_of_another_environment(
     qtbot, window, find, runs_dir, monkeypatch
 ):

@@ -10,6 +10,7 @@ from tests.studio.window.test_main_job import start_pendulum
 TAU = "0.5@100, 0.1@100%"
 
 
+@pytest.mark.slow
 def test_the_form_draws_the_schedules_of_a_preset_and_an_opened_run_its_place(
     qtbot, window, find, runs_dir
 ) -> None:
@@ -30,6 +31,7 @@ def test_the_form_draws_the_schedules_of_a_preset_and_an_opened_run_its_place(
     assert (config.steps, given(tunables, "tau")) == (2000, TAU)
 
 
+@pytest.mark.slow
 def test_a_slider_follows_its_run_until_a_hand_moves_it(qtbot, window, find) -> None:
     find("env_combo").setCurrentText("Pendulum-v1")
     window.live.give("tau", TAU)

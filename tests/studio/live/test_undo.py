@@ -18,6 +18,7 @@ def settled(qtbot, window) -> None:
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_changes_are_taken_back_one_by_one_and_journaled(qtbot, window, find):
     listener = start_pendulum(qtbot, window, find)
     first = window.live.tunables()

@@ -34,6 +34,7 @@ def test_the_pause_follows_what_drawing_costs(
     assert timer.remainingTime() <= 1.1 * REDRAW_MS  # Qt may be 5 % late.
 
 
+@pytest.mark.slow
 def test_curves_take_the_colours_of_a_theme_at_once(window: MainWindow) -> None:
     timer = window.plots.findChild(QTimer, "redraw_timer")
     timer.start(100 * REDRAW_MS)

@@ -54,6 +54,7 @@ def test_the_threshold_is_a_labelled_line_that_leaves_the_range_alone(qtbot, win
     assert -80 < high < -50
 
 
+@pytest.mark.slow
 def test_the_label_of_the_threshold_is_there_where_the_line_is_in_view(qtbot, window):
     start(window, 300.0)
     evaluate(window, 100, (-100.0, -90.0), 300.0)

@@ -115,7 +115,7 @@ def test_the_axes_of_an_empty_plot_bear_no_numbers(qtbot, window):
     qtbot.waitUntil(lambda: axis.opacity() == 1.0)
 
 
-@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("name", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_ticks_and_grid_are_drawn_in_opaque_colours(qtbot, window, name):
     if window.theme.name != name:
         window.switch_theme()
@@ -160,6 +160,7 @@ def test_the_last_tick_of_an_axis_has_its_label_inside_the_axis(qtbot, window, c
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_name_of_an_axis_lies_beside_its_numbers_also_in_large_fonts(qtbot, window, qapp):
     before, large = qapp.font(), qapp.font()
     large.setPointSizeF(2 * before.pointSizeF())

@@ -100,6 +100,7 @@ def choose_file(find, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_an_own_environment_is_chosen_by_its_file(
     qtbot, window, picker, find, tmp_path: Path, choose_file
 ) -> None:
@@ -365,6 +366,7 @@ def test_facts_are_said_in_words() -> None:
 # Environments of one's own -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_own_environment_that_is_typed_is_looked_at_beside_the_window(
     qtbot, window, find, picker, own_module
 ):
@@ -521,6 +523,7 @@ def test_the_check_shows_what_it_found(qtbot, window, find, picker, dialog):
     dialog.close()
 
 
+@pytest.mark.slow
 def test_the_check_takes_the_arguments_and_shows_errors_first(
     qtbot, window, find, picker, dialog, own_module
 ):

@@ -67,6 +67,7 @@ LINE = 16
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_room_that_the_setup_has_no_use_for_goes_to_the_live_settings(qtbot, window, find) -> None:
     bar = window.docks.dock("setup").widget().verticalScrollBar()
     window.resize(1280, 800)

@@ -216,6 +216,7 @@ def test_a_film_with_instruments_shows_the_same_episode_above_its_numbers(
 
 
 @pytest.mark.parametrize("end", ["cancel", "escape"])
+@pytest.mark.slow
 def test_a_film_that_is_ended_ends_its_process_and_leaves_no_file(
     qtbot: QtBot,
     shown: ReplayPane,
@@ -261,6 +262,7 @@ def test_a_hub_export_that_is_cancelled_leaves_no_folder(
     qtbot.waitUntil(lambda: set(tmp_path.iterdir()) == before, timeout=WAIT_MS)
 
 
+@pytest.mark.slow
 def test_an_evaluation_gives_the_numbers_of_the_command(
     qtbot: QtBot,
     shown: ReplayPane,
@@ -417,6 +419,7 @@ def test_every_line_of_what_an_export_says_can_be_read(
     expect_all_lines(qtbot, dialog.job.status)
 
 
+@pytest.mark.slow
 def test_a_task_that_is_refused_gives_its_sentence(
     qtbot: QtBot,
     shown: ReplayPane,

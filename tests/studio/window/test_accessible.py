@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -95,6 +96,7 @@ def test_every_control_of_the_window_has_a_name_for_screen_readers(window: MainW
     assert misnamed(window) == []
 
 
+@pytest.mark.slow
 def test_dialogs_name_their_controls_and_focus_what_one_came_for(
     qtbot: QtBot, window: MainWindow, runs_dir: Path
 ) -> None:

@@ -38,6 +38,7 @@ def broken() -> None:
 
 
 @pytest.mark.usefixtures("hook")
+@pytest.mark.slow
 def test_a_fault_in_a_slot_is_shown_can_be_copied_and_saves_the_run(qtbot, window, find, capsys):
     listener = start_pendulum(qtbot, window, find)
     QTimer.singleShot(0, broken)

@@ -46,7 +46,7 @@ def browser_size() -> tuple[int, int]:
     return 676, 250
 
 
-@pytest.mark.parametrize("name", ["light", "dark"])
+@pytest.mark.parametrize("name", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_empty_replay_has_an_edge_in_either_theme(qtbot, window, name: str) -> None:
     if window.theme.name != name:
         window.switch_theme()
@@ -125,6 +125,7 @@ def open_run(qtbot, window, run) -> None:
     qtbot.waitUntil(lambda: window.model.record.run == run.path, timeout=20_000)
 
 
+@pytest.mark.slow
 def test_the_title_follows_a_new_name_of_the_run_on_show(qtbot, window, find, runs_dir) -> None:
     run, other = make_run(runs_dir, name="first"), make_run(runs_dir, name="other")
     open_run(qtbot, window, run)

@@ -7,6 +7,7 @@ from importlib import import_module
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QDialog, QPushButton
@@ -131,6 +132,7 @@ def pressed_by_enter(qtbot: QtBot, dialog: QDialog) -> str:
     return "".join(pressed).replace("&", "")
 
 
+@pytest.mark.slow
 def test_enter_does_what_the_title_says(qtbot: QtBot, window: MainWindow, runs_dir: Path) -> None:
     wrong, tried = {}, set[type]()
     for wanted, dialog in dialogs(window, runs_dir):

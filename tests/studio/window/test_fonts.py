@@ -89,6 +89,7 @@ def show_all(qtbot: QtBot, window: MainWindow, runs: Path) -> Iterator[str]:
     yield "comparison"
 
 
+@pytest.mark.slow
 def test_a_group_that_trains_is_whole_and_reached(
     qtbot: QtBot,
     font: float,
@@ -113,6 +114,7 @@ def test_a_group_that_trains_is_whole_and_reached(
     assert problems(window) == []
 
 
+@pytest.mark.slow
 def test_every_part_of_the_window_is_whole_and_reached(
     qtbot: QtBot, font: float, window: MainWindow, runs_dir: Path
 ) -> None:
@@ -127,6 +129,7 @@ def test_every_part_of_the_window_is_whole_and_reached(
     assert not found, "\n".join(f"{where}: {why}" for where, all_ in found.items() for why in all_)
 
 
+@pytest.mark.slow
 def test_every_dialog_is_whole_and_reached(
     qtbot: QtBot, font: float, window: MainWindow, runs_dir: Path
 ) -> None:

@@ -122,6 +122,7 @@ def test_a_run_is_trained_tuned_paused_saved_and_stopped(qtbot, guard, watched, 
     assert guard.found == []
 
 
+@pytest.mark.slow
 def test_a_run_is_opened_and_its_agents_and_those_of_an_earlier_run_are_listed(
     qtbot, guard, watched, look, before
 ) -> None:

@@ -36,6 +36,7 @@ def test_tab_follows_what_is_seen(window) -> None:
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_legends_and_a_comparison_come_after_the_panels_on_the_left(
     qtbot, window, find, runs_dir
 ) -> None:

@@ -219,6 +219,7 @@ def translated(
     window.deleteLater()
 
 
+@pytest.mark.slow
 def test_every_text_of_the_window_is_in_its_language(qtbot: QtBot, translated: MainWindow) -> None:
     window = translated
     qtbot.waitUntil(lambda: not window.plots.redraw_pending, timeout=20_000)
@@ -237,6 +238,7 @@ def test_every_text_of_a_comparison_is_in_the_windows_language(
     assert escaped(window, window) == set()
 
 
+@pytest.mark.slow
 def test_every_text_of_a_dialog_is_in_the_windows_language(
     qtbot: QtBot, translated: MainWindow, tmp_path: Path
 ) -> None:

@@ -55,6 +55,7 @@ def drop(window: MainWindow, *paths: Path) -> None:
     QApplication.sendEvent(window, QDropEvent(QPointF(9, 9), copy, mime, left, none))
 
 
+@pytest.mark.slow
 def test_a_run_or_an_agent_dropped_on_the_window_is_opened(
     qtbot: QtBot, window: MainWindow, run: Path
 ) -> None:
@@ -67,6 +68,7 @@ def test_a_run_or_an_agent_dropped_on_the_window_is_opened(
     assert window.replay.player.path == last
 
 
+@pytest.mark.slow
 def test_the_window_says_how_many_files_it_has_not_opened(
     qtbot: QtBot, window: MainWindow, run: Path, tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_an_agent_that_is_opened_or_imported_stays_when_the_run_saves(
 
 
 @pytest.mark.parametrize("does", ["compares", "chooses and enters"])
+@pytest.mark.slow
 def test_the_run_of_the_last_session_leaves_what_the_user_did_before_it_was_read(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str
 ) -> None:
@@ -213,6 +216,7 @@ def test_a_run_asked_for_while_another_trains_or_starts_is_refused_in_the_same_w
     busy[0] = False
 
 
+@pytest.mark.slow
 def test_the_dialog_opens_what_was_chosen_and_refuses_the_rest(
     qtbot: QtBot, window: MainWindow, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -139,6 +139,7 @@ def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
     assert panel.shutdowns == 1
 
 
+@pytest.mark.slow
 def test_a_panel_may_be_a_plain_widget_and_closed_at_first(build) -> None:
     spec = PanelSpec(
         name="notes",
@@ -189,6 +190,7 @@ def test_a_further_form_on_the_left_gets_a_share_of_what_setup_leaves(build) -> 
     assert docks[0].widget().verticalScrollBar().maximum() == 0
 
 
+@pytest.mark.slow
 def test_a_moved_panel_is_where_it_was_in_the_next_window(build) -> None:
     first = build(PROBE)
     first.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, first.docks.dock("probe"))
@@ -281,6 +283,7 @@ def test_panels_fold_in_a_narrow_window_and_unfold_in_a_wide_one(qtbot, build) -
     assert not window.tabifiedDockWidgets(dock_of(window, "replay"))
 
 
+@pytest.mark.slow
 def test_another_theme_moves_no_panel_of_a_folded_window(qtbot, build) -> None:
     window = build()
     window.resize(853, 760)
@@ -310,6 +313,7 @@ def test_panels_fold_to_the_left_whichever_was_raised_last(qtbot, build) -> None
     assert window.dockWidgetArea(dock_of(window, "setup")) == left
 
 
+@pytest.mark.slow
 def test_panels_opened_and_closed_in_a_folded_window_are_so_at_the_next_start(qtbot, build) -> None:
     window = build()
     places = {name: window.dockWidgetArea(dock_of(window, name)) for name in ("live", "replay")}
@@ -325,6 +329,7 @@ def test_panels_opened_and_closed_in_a_folded_window_are_so_at_the_next_start(qt
     assert {n: window.dockWidgetArea(dock_of(window, n)) for n in places} == places
 
 
+@pytest.mark.slow
 def test_what_is_too_wide_for_a_folded_window_scrolls_sideways(qtbot, font_scale, build) -> None:
     font_scale(2.0)
     window = build()
@@ -445,6 +450,7 @@ def test_the_replay_keeps_its_share_of_a_window_that_grows_and_shrinks(qtbot, wi
     qtbot.waitUntil(lambda: abs(dock.width() / 1280 - share) < 0.01)
 
 
+@pytest.mark.slow
 def test_a_late_panel_is_made_when_it_is_opened_and_told_what_it_has_missed(build) -> None:
     made: list[Probe] = []
 
@@ -478,6 +484,7 @@ def test_a_late_panel_is_made_when_it_is_opened_and_told_what_it_has_missed(buil
     assert made[1].isVisible()
 
 
+@pytest.mark.slow
 def test_a_late_panel_behind_a_tab_is_made_when_the_tab_is_chosen(qtbot, build) -> None:
     first = build()
     first.docks.open("sweeps")

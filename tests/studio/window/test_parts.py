@@ -141,6 +141,7 @@ def test_choosing_an_environment_brings_the_values_of_its_preset(window, find):
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_theme_switches_and_is_remembered(window, find, qtbot, tmp_path):
     from studio.app import build_window
 

@@ -88,6 +88,7 @@ def test_what_the_start_says_stays_when_the_last_run_is_shown_again(window, runs
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_every_setting_takes_effect_at_once_and_is_remembered(window, find, tmp_path) -> None:
     window.toolbar.action("settings").trigger()
     dialog = find("preferences_dialog")

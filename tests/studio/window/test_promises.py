@@ -269,6 +269,7 @@ def test_the_controls_of_a_comparison_are_whole_in_a_small_window(
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_name_of_an_axis_ends_with_the_axis(qtbot, window, runs_dir) -> None:
     open_run(qtbot, window, make_run(runs_dir))
     axis = window.plots.card("plot_return").plot.getAxis("left")

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu
@@ -17,6 +18,7 @@ def offered(window: MainWindow) -> list[QAction]:
     return [each for each in window.recent.menu.actions() if not each.isSeparator()][2:]
 
 
+@pytest.mark.slow
 def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:

@@ -80,6 +80,7 @@ def idle(window: MainWindow) -> bool:
     return window.controller.state is SessionState.IDLE
 
 
+@pytest.mark.slow
 def test_opening_a_run_asks_with_module_and_path_and_no_is_the_default(
     qtbot: QtBot, window: MainWindow, find: Find, stranger: Stranger, run: Path
 ) -> None:
@@ -125,6 +126,7 @@ def test_an_answer_is_remembered_for_the_next_window(
     assert window.findChildren(ConsentDialog) == []
 
 
+@pytest.mark.slow
 def test_nothing_is_started_without_a_yes(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:
@@ -303,6 +305,7 @@ def test_a_run_is_verified_in_another_process_after_a_yes(
     click(qtbot, window.verify.buttons.button(kind))
 
 
+@pytest.mark.slow
 def test_leaving_the_field_that_a_run_filled_asks_too_and_train_needs_a_yes(
     qtbot: QtBot,
     window: MainWindow,
@@ -352,6 +355,7 @@ def test_what_is_typed_is_trained_without_a_question(
     assert NAME in {name for name, _ in trust_store.remembered()}
 
 
+@pytest.mark.slow
 def test_a_window_that_closes_asks_nothing_any_more(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path
 ) -> None:

@@ -123,6 +123,7 @@ def test_closing_names_a_check_under_way(window, monkeypatch) -> None:
     assert "“Does this run resume exactly?”" in asked[0].informativeText()
 
 
+@pytest.mark.slow
 def test_no_button_moves_when_another_changes_its_text(window, find) -> None:
     def places():
         QApplication.processEvents()
@@ -135,6 +136,7 @@ def test_no_button_moves_when_another_changes_its_text(window, find) -> None:
     assert places() == before
 
 
+@pytest.mark.slow
 def test_what_is_disabled_says_why(window, find) -> None:
     for name in ("pause", "stop", "save", "resume"):
         assert not find(f"{name}_button").isEnabled()
@@ -144,7 +146,7 @@ def test_what_is_disabled_says_why(window, find) -> None:
     assert "Not now" not in find("stop_button").toolTip()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_the_keyboard_focus_can_be_seen(qtbot, window, find, theme: str) -> None:
     if window.theme.name != theme:
         window.switch_theme()
@@ -164,6 +166,7 @@ def test_the_keyboard_focus_can_be_seen(qtbot, window, find, theme: str) -> None
         qtbot.waitUntil(lambda widget=widget, edge=edge: accent in edge(), timeout=5_000)
 
 
+@pytest.mark.slow
 def test_entering_the_environment_selects_its_name(qtbot, window, find) -> None:
     editor = find("env_combo").lineEdit()
     window.activateWindow()
@@ -223,6 +226,7 @@ def test_another_algorithm_keeps_all_that_it_does_not_set(window, find) -> None:
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_forms_and_open_run_are_back_after_a_restart(qtbot, window, find, tmp_path) -> None:
     run = make_run(tmp_path / "runs", name="kept")
     window.presenter.open_path(run.path)
@@ -265,6 +269,7 @@ def test_an_error_leaves_with_the_next_success(window, tmp_path) -> None:
     assert window.banner.isVisible()
 
 
+@pytest.mark.slow
 def test_the_log_follows_the_theme(window) -> None:
     window.log.add("error", "It failed.")
     before = window.theme.bad
@@ -307,6 +312,7 @@ def test_the_settings_file_of_another_version_or_a_damaged_one_is_no_obstacle(
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_buttons_of_an_empty_window_start_something(window, find, monkeypatch) -> None:
     started, watched = [], []
     monkeypatch.setattr(window.many, "start", started.append)

@@ -45,6 +45,7 @@ def step_of(size: float, updates: int) -> passes.Step:
     st.integers(1, 100_000),
 )
 @pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+@pytest.mark.slow
 def test_moments_of_any_size_are_stepped_as_the_paper_says_bit_for_bit(
     rows: list[tuple[float, ...]], size: float, updates: int
 ) -> None:

@@ -29,6 +29,7 @@ SOME_CURVES = arrays.arrays(np.float64, st.tuples(st.integers(2, 9), st.just(3))
 
 
 @given(RUNS)
+@pytest.mark.slow
 def test_the_interquartile_mean_is_scipys_trimmed_mean(values) -> None:
     assert interquartile_mean(values) == pytest.approx(
         scipy.stats.trim_mean(values, 0.25), rel=1e-9, abs=1e-9

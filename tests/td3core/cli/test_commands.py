@@ -198,6 +198,7 @@ def test_an_evaluation_for_people_is_one_line(
     assert capsys.readouterr().out == f"return {found.returns[0]:.1f} of 1 episode\n"
 
 
+@pytest.mark.slow
 def test_a_film_has_one_frame_for_each_step_and_shows_the_evaluated_episodes(
     capsys: pytest.CaptureFixture[str], runs_dir: Path, tmp_path: Path
 ) -> None:

@@ -126,6 +126,7 @@ def test_the_table_of_curves_holds_every_point(run, runs_dir: Path, tmp_path: Pa
     assert 0 <= first[2] <= first[1] <= first[3] <= 4
 
 
+@pytest.mark.slow
 def test_figures_are_vectors_with_title_axes_and_legend(
     run, runs_dir: Path, tmp_path: Path
 ) -> None:
@@ -280,6 +281,7 @@ def test_a_damaged_run_is_refused_by_name_and_skipped_by_a_pattern(run, runs_dir
     assert json.loads(out.splitlines()[-1])["groups"][0]["runs"] == [str(good)]
 
 
+@pytest.mark.slow
 def test_comparing_loads_neither_torch_nor_a_figure_that_nobody_wants(
     root: Path, runs_dir: Path
 ) -> None:

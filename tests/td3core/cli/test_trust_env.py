@@ -240,6 +240,7 @@ def test_a_film_side_by_side_asks_for_the_code_of_every_agent(
     assert "second_env" not in stranger.imported
 
 
+@pytest.mark.slow
 def test_neither_an_environment_variable_nor_what_lies_in_a_run_can_allow_code(
     stranger: Stranger,
     run: Path,
@@ -335,6 +336,7 @@ def test_a_damaged_file_of_answers_means_no(stranger: Stranger, run: Path) -> No
     assert stranger.imported == set()
 
 
+@pytest.mark.slow
 def test_a_real_terminal_is_asked(stranger: Stranger, run: Path, root: Path) -> None:
     pty = pytest.importorskip("pty")
     controller, terminal = pty.openpty()

@@ -180,6 +180,7 @@ def test_a_run_is_the_same_bit_for_bit_wherever_its_environments_are_stepped(
         ("NoGround", "raised RuntimeError at step 0 (step 0 of episode 2): no ground"),
     ],
 )
+@pytest.mark.slow
 def test_a_fault_in_a_process_ends_the_run_with_the_same_words(
     runs_dir: Path, env: str, says: str
 ) -> None:
@@ -200,7 +201,7 @@ def test_a_fault_in_a_process_ends_the_run_with_the_same_words(
     ("env", "processes"),
     [
         ("OtherActions", 0),
-        ("OtherObservations", 1),
+        pytest.param("OtherObservations", 1, marks=pytest.mark.slow),
         pytest.param("OtherActions", 1, marks=pytest.mark.slow),
         pytest.param("OtherObservations", 0, marks=pytest.mark.slow),
     ],
@@ -216,6 +217,7 @@ def test_environments_that_differ_in_their_spaces_are_refused(
     assert "actions in [-1, 1]" in str(outcome.message) or "of size 3" in str(outcome.message)
 
 
+@pytest.mark.slow
 def test_a_lost_process_ends_the_run_and_keeps_what_was_done(runs_dir: Path) -> None:
     outcome, _ = fail(runs_dir, "own_fleet:Ends", num_envs=3, env_processes=2)
     assert str(outcome.message) == (
@@ -258,6 +260,7 @@ def test_processes_of_another_version_refuse_the_run_with_a_sentence(
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_an_own_environment_is_trained_from_the_command_line_in_processes_without_torch(
     runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

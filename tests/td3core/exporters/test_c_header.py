@@ -127,6 +127,7 @@ def test_an_observation_that_is_no_number_gives_no_action_in_c_and_numpy_and_onn
 
 
 @compiled
+@pytest.mark.slow
 def test_the_compiled_header_of_a_bundled_agent_passes_the_parity_check(tmp_path: Path) -> None:
     source = BUNDLED / "BipedalWalkerHardcore-v3.safetensors"
     c_header.export(source, tmp_path / "actor.h")

@@ -38,6 +38,7 @@ def tensors(path: Path, member: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
 def test_the_peer_predicts_the_actions_of_the_networks_written_out(
     runs_dir: Path, tmp_path: Path, kind: str, peer: Any
 ) -> None:

@@ -139,6 +139,7 @@ def test_a_run_keeps_its_curves_when_it_is_resumed_after_the_clock_went_back(
     assert films(reader, folder) == [(step, b"GIF8") for step in (100, 400, 700)]
 
 
+@pytest.mark.slow
 def test_a_resumed_run_averages_the_same_hundred_episodes_as_one_that_went_on(
     runs_dir: Path, tmp_path: Path, reader: Any
 ) -> None:

@@ -67,6 +67,7 @@ def pth(pickled: bytes) -> bytes:
 
 
 @pytest.mark.usefixtures("_watched")
+@pytest.mark.slow
 def test_a_pickle_in_every_member_changes_nothing(peers: dict[str, Path], tmp_path: Path) -> None:
     mark, parts = tmp_path / "mark", files.members(peers["tanh"])
     payload = hostile(mark)

@@ -80,5 +80,6 @@ def cases(tmp_path_factory: pytest.TempPathFactory) -> Cases:
 
 
 @given(number=st.integers(0, 10**6))
+@pytest.mark.slow
 def test_a_damaged_file_opens_or_is_refused_with_a_sentence(cases: Cases, number: int) -> None:
     cases.case(number)

@@ -79,6 +79,7 @@ def test_what_a_library_uses_tells_its_class(
 
 
 @portable
+@pytest.mark.slow
 def test_kernels_are_pinned_against_the_environment_and_children_inherit_them() -> None:
     best = numerics.natural()
     other = {"avx512": "Haswell", "avx2": "Nehalem"}[best]
@@ -87,6 +88,7 @@ def test_kernels_are_pinned_against_the_environment_and_children_inherit_them() 
 
 
 @portable
+@pytest.mark.slow
 def test_a_class_is_chosen_in_any_case_and_one_that_the_processor_lacks_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -33,6 +33,7 @@ def without_time(run_path: Path, name: str) -> list[dict[str, str]]:
     return [{k: v for k, v in row.items() if k != "time_s"} for row in rows]
 
 
+@pytest.mark.slow
 def test_a_run_and_its_results_are_the_same_with_evaluations_beside_it(runs_dir: Path) -> None:
     runs = [
         finish(runs_dir, "Pendulum-v1", background_evaluation=b, **PENDULUM) for b in (True, False)
@@ -59,6 +60,7 @@ def test_the_best_agent_kept_is_the_one_that_was_measured(runs_dir: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_reported_while_the_run_is_paused(runs_dir: Path) -> None:
     control, seen = Control(boundary_hook=lambda step: step == 101 and control.pause()), list[int]()
 
@@ -131,6 +133,7 @@ def test_a_stop_does_not_wait_for_evaluations_and_leaves_no_process(runs_dir: Pa
     assert helper_process() is None
 
 
+@pytest.mark.slow
 def test_training_does_not_wait_until_a_busy_process_reads_the_next_agent(runs_dir: Path) -> None:
     control = Control()
 

@@ -88,6 +88,7 @@ def branch_off(first: Failed, runs_dir: Path) -> Ended | Failed:
     [*slow(go_on, branch_off), lambda first, runs_dir: begin(runs_dir)],
     ids=["resume", "branch", "train"],
 )
+@pytest.mark.slow
 def test_the_next_run_uses_the_corrected_module(
     folder: Path, runs_dir: Path, again: Callable[[Failed, Path], Any]
 ) -> None:
@@ -99,6 +100,7 @@ def test_the_next_run_uses_the_corrected_module(
     assert isinstance(again(first, runs_dir), Ended)
 
 
+@pytest.mark.slow
 def test_nothing_keeps_what_was_corrected(folder: Path, runs_dir: Path) -> None:
     begin(runs_dir, "cart:Cart-v0")
     before, neighbour = weakref.ref(sys.modules["cart"].Cart), sys.modules["cart_neighbour"]
@@ -131,6 +133,7 @@ def test_a_module_that_is_as_it_was_is_kept(folder: Path) -> None:
     assert sys.modules["cart"] is before
 
 
+@pytest.mark.slow
 def test_a_compiled_module_that_has_changed_is_refused(folder: Path, runs_dir: Path) -> None:
     compiled = next(Path(sysconfig.get_config_var("DESTSHARED") or "").glob("xxlimited.*"), None)
     if compiled is None:

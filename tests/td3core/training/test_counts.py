@@ -151,6 +151,7 @@ def test_exploration_noise_has_its_spread_and_its_decay(runs_dir: Path, scripted
     assert noise_now == 0.15
 
 
+@pytest.mark.slow
 def test_correlated_noise_keeps_its_spread_and_begins_anew_with_each_episode(
     runs_dir: Path, scripted: Any
 ) -> None:

@@ -99,7 +99,13 @@ def test_what_is_no_finite_number_leaves_its_column_empty_and_is_said_once(
 
 
 @pytest.mark.parametrize(
-    "more", [{}, {"num_envs": 2}, {"num_envs": 2, "env_processes": 1}], ids=str
+    "more",
+    [
+        {},
+        {"num_envs": 2},
+        pytest.param({"num_envs": 2, "env_processes": 1}, marks=pytest.mark.slow),
+    ],
+    ids=str,
 )
 def test_no_digit_of_a_run_depends_on_it(tmp_path: Path, more: dict[str, Any]) -> None:
     without = finish(tmp_path / "a", **REACHER, **more)

@@ -30,7 +30,7 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("twin", [True, False])
+@pytest.mark.parametrize("twin", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_best_action_of_a_one_step_task_is_learnt(runs_dir: Path, twin: bool) -> None:
     outcome, told = run(runs_dir, IDENTITY, **QUICK, seed=0, twin_critics=twin)
     assert isinstance(outcome, Ended)
@@ -45,6 +45,7 @@ def test_the_best_action_of_a_one_step_task_is_learnt(runs_dir: Path, twin: bool
         assert action == pytest.approx(IdentityEnv.best_action([obs]), abs=0.35)
 
 
+@pytest.mark.slow
 def test_without_learning_the_same_task_is_not_solved(runs_dir: Path) -> None:
     outcome, _ = run(runs_dir, IDENTITY, **QUICK | {"updates_per_step": 0}, seed=0)
     assert isinstance(outcome, Ended)

@@ -115,6 +115,7 @@ def test_a_run_goes_on_the_same_after_a_power_failure(
 
 
 @each_way
+@pytest.mark.slow
 def test_every_live_change_that_a_checkpoint_knows_of_is_on_record_after_a_power_failure(
     runs_dir: Path, tmp_path: Path, every: int
 ) -> None:

@@ -79,10 +79,10 @@ def test_a_buffer_file_with_more_slack_than_a_new_one_is_resumed_branched_and_in
     [
         {"normalize_observations": True, "lr_final": 0.1, "bias_interval": 1},
         {"num_envs": 3, "steps": 98},
-        {"critic_layer_norm": True, "critic_activation": "tanh", "bias_interval": 1},
         {"algorithm": "tqc", "quantiles": 5, "bias_interval": 1},
-        {"env_args": '{"action_repeat": "3, 1@31, 2@60"}', "bias_interval": 1},
         *slow(
+            {"critic_layer_norm": True, "critic_activation": "tanh", "bias_interval": 1},
+            {"env_args": '{"action_repeat": "3, 1@31, 2@60"}', "bias_interval": 1},
             {"twin_critics": False, "policy_delay": 3, "updates_per_step": 2},
             {"buffer_size": 30, "batch_size": 5},
             {"exploration_noise_decay": 0.95, "exploration_noise_min": 0.02},

@@ -77,6 +77,7 @@ def test_without_a_warm_up_the_first_step_comes_before_its_updates(
     ],
     ids=lambda values: next(iter(values)),
 )
+@pytest.mark.slow
 def test_the_run_is_the_same_in_processes_and_in_the_training_thread(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch, more: dict[str, Any]
 ) -> None:

@@ -495,6 +495,7 @@ def test_opening_a_run_leads_back_to_it(qtbot, window, find, runs_dir) -> None:
     assert window.plots.isVisible()
 
 
+@pytest.mark.slow
 def test_the_figure_is_exported_with_its_labels(
     qtbot, alone, groups, tmp_path, monkeypatch
 ) -> None:
@@ -715,6 +716,7 @@ def test_the_lines_of_four_rounds_are_told_apart_by_colour_or_style(name: str) -
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_numbers_and_names_have_room_in_a_window_of_1280_by_800(
     qtbot, window, find, runs_dir
 ) -> None:

@@ -232,6 +232,7 @@ def without_none(value: object) -> object:
 
 
 @given(st.text(max_size=200))
+@pytest.mark.slow
 def test_any_text_that_describes_no_sweep_is_refused(text: str) -> None:
     with pytest.raises(RequestError):
         parse(text, "x")

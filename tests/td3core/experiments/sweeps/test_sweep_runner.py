@@ -52,6 +52,7 @@ def settings_of(state: SweepState) -> list[dict[str, object]]:
     return [dict(trial.settings) for trial in state.trials]
 
 
+@pytest.mark.slow
 def test_the_best_trial_is_the_one_with_the_highest_objective(runs_dir: Path) -> None:
     state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=6)
     assert state.count(TrialStatus.DONE) == 6
@@ -64,6 +65,7 @@ def test_the_best_trial_is_the_one_with_the_highest_objective(runs_dir: Path) ->
     assert state_on_disk(runs_dir)["running"] is False
 
 
+@pytest.mark.slow
 def test_importance_is_told_once_the_best_tenth_of_the_trials_are_two(tmp_path: Path) -> None:
     with SweepStudy(tmp_path / "study.db", parse(TEXT.format(trials=20, more=""), "s")) as study:
         for number in range(20):
@@ -585,6 +587,7 @@ def test_what_ends_a_sweep_is_told_though_its_study_cannot_be_written_either(
 
 
 @pytest.mark.parametrize("lost", ["missing", "empty", "without trials"])
+@pytest.mark.slow
 def test_a_sweep_whose_study_is_lost_says_so_and_is_recorded_anew_when_it_is_continued(
     runs_dir: Path, capsys: pytest.CaptureFixture[str], lost: str
 ) -> None:
