@@ -53,8 +53,9 @@ class PresetChoice(QObject):
         layout.setSpacing(2)
         layout.addWidget(self.preset, 1)
         layout.addWidget(self._menu)
-        for combo in (self.preset, self.variant):
-            combo.currentTextChanged.connect(self._on_chosen)
+        self.preset.currentTextChanged.connect(self._on_chosen)
+        # Not its text, which also says what is set elsewhere.
+        self.variant.currentIndexChanged.connect(self._on_chosen)
 
     def _read(self) -> None:
         self._presets = load_presets()
@@ -109,6 +110,11 @@ class PresetChoice(QObject):
         """Preset and variant as recorded in a run."""
         return PLUS.join(preset.name for preset in self._chosen())
 
+    @property
+    def has_variant(self) -> bool:
+        """Whether a variant of the preset's algorithm is chosen."""
+        return self.variant.currentIndex() > 0
+
     def values(self) -> dict[str, Any]:
         """Return the settings that preset and variant specify together."""
         values: dict[str, Any] = {}
@@ -128,11 +134,27 @@ class PresetChoice(QObject):
 
     @Slot()
     def _on_chosen(self) -> None:
-        chosen = self._chosen()
-        self._name_algorithm()
-        about = " ".join(translated(preset.about) for preset in chosen)
-        self.about.setText(breakable("\n".join(filter(None, (about, *self._left_out)))))
+        self._describe()
         self.changed.emit()
+
+    def _describe(self) -> None:
+        """Name the algorithm of the preset, and show the description of preset and variant."""
+        self._name_algorithm()
+        about = " ".join(translated(preset.about) for preset in self._chosen())
+        self.about.setText(breakable("\n".join(filter(None, (about, *self._left_out)))))
+
+    def show_algorithm(self, algorithm: str) -> None:
+        """Show the algorithm of the form, which may be another than that of preset and variant."""
+        if algorithm == self.values().get("algorithm", TD3):
+            self._name_algorithm()
+            return
+        # No longer that of the variant, if there was one.
+        with QSignalBlocker(self.variant):
+            self.variant.setCurrentIndex(0)
+        self._describe()
+        if algorithm != self.values().get("algorithm", TD3):
+            set_there = tr("{algorithm}, set in Advanced", algorithm=entry_of(algorithm).title)
+            self.variant.setItemText(0, set_there)
 
     def _name_algorithm(self) -> None:
         """Label the first entry, which means no variant, with the preset's algorithm."""
@@ -141,8 +163,7 @@ class PresetChoice(QObject):
         usual = AS_PUBLISHED
         if algorithm != TD3:
             usual = tr("{algorithm} of the preset", algorithm=entry_of(algorithm).title)
-        with QSignalBlocker(self.variant):
-            self.variant.setItemText(0, usual)
+        self.variant.setItemText(0, usual)
 
     @Slot(str)
     def _reload(self, name: str) -> None:

@@ -311,6 +311,8 @@ class SetupPanel(QWidget):
         if chosen == self._shown_preset:
             # Only the algorithm has changed: keep everything else equal, for comparison.
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
+            if self._presets.has_variant:
+                keep.discard("algorithm")
         # The user's own arguments stay, those of the preset shown before go with it.
         arguments = before.get("env_args")
         gone = {"env_args": ""} if arguments and arguments == self._fields.env_args() else {}
@@ -343,6 +345,8 @@ class SetupPanel(QWidget):
     def _announce_algorithm(self) -> None:
         """Show which settings the algorithm uses."""
         algorithm = self._fields.readable_values()["algorithm"]
+        self._presets.show_algorithm(algorithm)
+        self._preset_values = self._presets.values()
         self._fields.show_algorithm(algorithm)
         self.algorithm_changed.emit(algorithm)
 

@@ -53,3 +53,46 @@ def test_a_preset_of_another_algorithm_is_not_called_td3(window, find) -> None:
     find("preset_combo").setCurrentText("BipedalWalker-v3")
     find("variant_combo").setCurrentIndex(0)
     assert find("variant_combo").currentText() == "TD3"
+
+
+def test_the_choice_of_algorithms_says_what_an_opened_run_was_trained_with(
+    qtbot, window, find, runs_dir: Path
+) -> None:
+    open_run(qtbot, window, make_run(runs_dir, name="quantile", algorithm="tqc"))
+    assert find("variant_combo").currentText() == "TQC, set in Advanced"
+    open_run(qtbot, window, make_run(runs_dir, name="plain"))
+    assert find("variant_combo").currentText() == "TD3"
+
+
+@pytest.mark.parametrize(
+    ("preset", "variant", "algorithm"),
+    [
+        ("BipedalWalker-v3", "TD3", "tqc"),
+        ("BipedalWalker-v3", "TQC", "td3"),
+        ("BipedalWalker-v3-tqc", "TQC of the preset", "td3"),
+        ("BipedalWalker-v3-tqc", "TQC", "ddpg"),
+    ],
+)
+def test_an_algorithm_chosen_in_advanced_replaces_that_of_the_variant(
+    window, find, preset: str, variant: str, algorithm: str
+) -> None:
+    find("preset_combo").setCurrentText(preset)
+    find("variant_combo").setCurrentText(variant)
+    find("advanced").expand()
+    find("field_algorithm").setCurrentText(algorithm)
+    config, _ = window.setup.settings(window.live.tunables())
+    assert (config.algorithm, config.preset) == (algorithm, preset)
+    own = "TQC" if preset.endswith("tqc") else "TD3"
+    title = algorithm.upper()
+    assert find("variant_combo").currentText() == (
+        "TD3" if title == own else f"{title}, set in Advanced"
+    )
+    assert "truncated quantile" not in find("preset_about").text()
+    # Every variant can still be chosen, and brings its algorithm.
+    for again in ("TQC", "TD3 without delay"):
+        find("variant_combo").setCurrentText(again)
+        config, _ = window.setup.settings(window.live.tunables())
+        assert config.algorithm == again[:3].lower()
+        assert find("variant_combo").currentText() == again
+    find("variant_combo").setCurrentIndex(0)
+    assert window.setup.settings(window.live.tunables())[0].algorithm == own.lower()

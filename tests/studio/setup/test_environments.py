@@ -474,7 +474,7 @@ def test_wrong_arguments_are_refused_in_a_sentence_and_nothing_starts(
     click(qtbot, find("train_button"))
     qtbot.waitUntil(lambda: window.banner.isVisible(), timeout=60_000)
     assert words in window.banner.text
-    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE)
+    qtbot.waitUntil(lambda: window.controller.state is SessionState.IDLE, timeout=20_000)
     assert not (tmp_path / "runs").exists()
 
 
