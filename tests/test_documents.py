@@ -310,7 +310,7 @@ def test_the_example_of_training_trains_one_agent(tmp_path: Path) -> None:
     assert (len(runs), errors) == (1, "")
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_without_the_guard_of_the_example_the_child_says_so_and_does_not_train(
     tmp_path: Path,
 ) -> None:

@@ -289,7 +289,7 @@ def test_a_group_whose_environment_is_never_made_ends_with_stop_and_with_the_win
     assert NAME not in sys.modules
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_a_run_is_verified_in_another_process_after_a_yes(
     qtbot: QtBot, window: MainWindow, stranger: Stranger, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,7 +163,7 @@ def test_one_ctrl_c_ends_a_group_whose_environment_is_never_made(
 
 
 @pytest.mark.parametrize(
-    "how", [*release("in Python", "in C code"), KEEPS_INTERPRETER, REPLACES_INTERRUPT]
+    "how", [*release("in Python", "in C code", REPLACES_INTERRUPT), KEEPS_INTERPRETER]
 )
 @pytest.mark.parametrize(
     ("name", "number"),

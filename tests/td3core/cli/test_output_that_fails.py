@@ -41,7 +41,7 @@ def finished(runs_dir: Path, steps: int = 60) -> RunDirectory:
 
 
 @pytest.mark.parametrize(
-    "redirection", [*slow("2>/dev/full", ">&- 2>&- <&-"), *release("2>&-", "2>&1 | true")]
+    "redirection", [*slow("2>/dev/full"), *release(">&- 2>&- <&-", "2>&-", "2>&1 | true")]
 )
 def test_a_run_finishes_though_standard_error_cannot_be_written(
     runs_dir: Path, redirection: str

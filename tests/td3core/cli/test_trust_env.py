@@ -87,7 +87,7 @@ critic_hidden = [8]
 choices = ["", '{{"helper": "{ENV}"}}']
 """
 LAYERS: dict[str, Any] = dict.fromkeys(("eval", "train", "import"), ())
-LAYERS |= dict.fromkeys(("resume a group", "sweep", "report"), pytest.mark.release)
+LAYERS |= dict.fromkeys(("train a group", "resume a group", "sweep", "report"), pytest.mark.release)
 """What is not slow: those that take a moment, and those that start several processes, or draw."""
 
 

@@ -601,7 +601,7 @@ def test_the_command_of_a_run_that_was_changed_live_makes_the_changes_again(
     assert_same_runs(outcome.run, again)
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_the_command_of_a_branch_and_of_a_group_make_them_again(runs_dir: Path) -> None:
     runs = [train_tiny(runs_dir, PENDULUM, **MINUTE, seed=seed)[0].run for seed in (1, 2)]
     (command,) = commands_of([read_facts(path) for path in runs])

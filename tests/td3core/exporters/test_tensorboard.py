@@ -299,7 +299,7 @@ def test_the_option_holds_for_its_command_only(
     assert os.environ[TENSORBOARD.variable] == "mine"
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_every_run_of_a_group_writes_event_files(
     runs_dir: Path, tmp_path: Path, reader: Any
 ) -> None:

@@ -132,8 +132,7 @@ def test_the_first_episode_stands_for_a_warm_up_that_ends_before_it(runs_dir: Pa
     assert run.value("area") == pytest.approx((-1500 * 5 - 750 * 95) / 100)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("sampler", ["tpe", "random", "cmaes"])
+@pytest.mark.parametrize("sampler", [*slow("tpe"), *release("random", "cmaes")])
 def test_a_sweep_with_one_job_repeats(runs_dir: Path, sampler: str) -> None:
     more = f"sampler = '{sampler}'"
     first, _ = conduct(runs_dir / "a", ScriptedExecutor(rising), trials=10, more=more)
