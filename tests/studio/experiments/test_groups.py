@@ -135,6 +135,7 @@ def test_a_group_from_setup_trains_its_seeds_in_processes(qtbot, window, find, p
     qtbot.waitUntil(lambda: window.model.record.run == shown.run)
 
 
+@pytest.mark.slow
 def test_the_panel_is_hidden_until_it_is_used(window, find, played) -> None:
     assert not find("many_dock").isVisible()
     fill_in(find, "Pendulum-v1", 200, "0-1")
@@ -186,6 +187,7 @@ def test_a_refusal_of_the_forms_goes_when_they_are_edited(window, find) -> None:
     assert window.banner.isVisible()
 
 
+@pytest.mark.slow
 def test_resume_is_disabled_with_its_reason_while_a_group_trains(
     qtbot, window, find, played, runs_dir
 ) -> None:
@@ -205,6 +207,7 @@ def test_resume_is_disabled_with_its_reason_while_a_group_trains(
     assert find("resume_button").isEnabled()
 
 
+@pytest.mark.slow
 def test_the_list_of_runs_and_the_replay_take_account_of_a_group_that_trains(
     qtbot, window, find, played, runs_dir, monkeypatch
 ) -> None:
@@ -238,6 +241,7 @@ def test_one_seed_is_a_run_of_the_window(qtbot, window, find) -> None:
     assert window.model.record.config.seed == 7
 
 
+@pytest.mark.slow
 def test_buttons_are_for_the_selected_runs_or_for_all(qtbot, window, find, panel, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "3")
     window.start_request.start()
@@ -274,6 +278,7 @@ def test_a_group_that_is_over_is_resumed_from_the_panel(qtbot, window, find, pan
     assert played.last.job == ResumedGroup(path=first.group.path)
 
 
+@pytest.mark.slow
 def test_the_selected_runs_of_a_group_that_is_over_are_resumed_without_the_others(
     qtbot, window, find, panel, played
 ) -> None:
@@ -288,6 +293,7 @@ def test_the_selected_runs_of_a_group_that_is_over_are_resumed_without_the_other
     assert played.last.job == ResumedGroup(path=first.group.path, seeds=(1,))
 
 
+@pytest.mark.slow
 def test_the_end_of_a_group_starts_what_waits(qtbot, window, find, played) -> None:
     fill_in(find, "Pendulum-v1", 200, "2")
     window.start_request.start()
@@ -343,6 +349,7 @@ def test_no_waiting_run_is_selected_in_place_of_one_that_starts(
     assert find("queue_remove_button").toolTip().endswith("Not now: no run is selected")
 
 
+@pytest.mark.slow
 def test_what_is_started_from_the_queue_by_hand_does_not_go_on_after_a_stop(
     qtbot, window, find, panel, played
 ) -> None:
@@ -406,6 +413,7 @@ def test_a_start_that_failed_leaves_queue_form_and_message_alone(
     find("queue_remove_button").click()
 
 
+@pytest.mark.slow
 def test_a_group_that_fails_before_it_starts_leaves_the_last_one_as_it_is(
     qtbot, window, find, panel, played, monkeypatch
 ) -> None:
@@ -486,6 +494,7 @@ def test_additions_of_another_window_are_listed_by_a_panel_in_sight_and_an_activ
     assert not window.many.busy
 
 
+@pytest.mark.slow
 def test_toolbar_speaks_of_the_group_that_train_starts_and_stop_ends(
     qtbot, window, find, panel, played
 ) -> None:
@@ -500,6 +509,7 @@ def test_toolbar_speaks_of_the_group_that_train_starts_and_stop_ends(
     qtbot.waitUntil(lambda: find("run_title").text() == shown)
 
 
+@pytest.mark.slow
 def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find, workers) -> None:
     fill_in(find, STEPS, 40)
     find("own_process_check").setChecked(True)
@@ -523,6 +533,7 @@ def test_the_form_is_unlocked_for_the_next_run(qtbot, window, find, workers) -> 
         pytest.param("cancel", [], marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_closing_asks_what_becomes_of_a_group(
     qtbot, window, find, played, monkeypatch, answer: str, commands: list[str]
 ) -> None:
@@ -698,6 +709,7 @@ def test_a_disk_that_does_not_answer_keeps_no_window_open(
 
 
 @pytest.mark.parametrize("size", [*slow((1280, 800)), (1024, 700)])
+@pytest.mark.slow
 def test_the_summary_of_a_group_is_whole_in_a_small_window(
     qtbot, window, panel, played, find, runs_dir, size: tuple[int, int]
 ) -> None:
@@ -726,6 +738,7 @@ def test_the_summary_of_a_group_is_whole_in_a_small_window(
     assert not find("train_button").isEnabled()
 
 
+@pytest.mark.slow
 def test_resuming_a_group_asks_for_the_code_that_its_files_name(
     qtbot, window, panel, played, monkeypatch, runs_dir
 ) -> None:
@@ -813,6 +826,7 @@ def test_the_status_bar_speaks_of_the_group_that_trains(qtbot, window, find, pan
     assert not find("status_numbers").text()
 
 
+@pytest.mark.slow
 def test_buttons_are_for_a_followed_run_that_is_none_of_the_group(
     qtbot, window, find, panel, played, monkeypatch
 ) -> None:

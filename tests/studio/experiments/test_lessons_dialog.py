@@ -143,6 +143,7 @@ def test_a_lesson_keeps_its_title_in_english_and_shows_it_translated(
     assert str(lesson.title) != lesson.title.english
 
 
+@pytest.mark.slow
 def test_a_lesson_waits_in_the_queue_while_something_trains(
     qtbot,
     window: MainWindow,
@@ -161,6 +162,7 @@ def test_a_lesson_waits_in_the_queue_while_something_trains(
     assert read_queue(runs_dir)[-1].variant == lessons[1].arms[-1].name
 
 
+@pytest.mark.slow
 def test_queue_and_groups_say_which_variant_they_are(
     window: MainWindow, find, played: type[PlayedGroup], lessons: tuple[Lesson, ...]
 ) -> None:
@@ -174,6 +176,7 @@ def test_queue_and_groups_say_which_variant_they_are(
 
 
 @pytest.mark.parametrize("button", ["stop_button", "group_stop_button"])
+@pytest.mark.slow
 def test_stop_says_what_the_queue_goes_on_with_and_how_to_end_it(
     qtbot,
     window: MainWindow,

@@ -154,6 +154,7 @@ def test_a_running_sweep_draws_only_new_trials(
 
 
 @pytest.mark.parametrize("view", [View.BEST, View.PARALLEL, View.SLICES])
+@pytest.mark.slow
 def test_what_is_zoomed_in_a_view_stays_when_trials_are_added(
     plots: SweepPlots, view: View
 ) -> None:

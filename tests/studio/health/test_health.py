@@ -82,6 +82,7 @@ def shown(panel: HealthPanel, name: str) -> str:
     raise AssertionError(name)
 
 
+@pytest.mark.slow
 def test_a_badge_counts_what_is_open_until_it_is_dismissed_for_this_run(
     qtbot, broken: MainWindow, find
 ) -> None:
@@ -146,6 +147,7 @@ def test_damaged_thresholds_among_the_settings_count_as_none_and_stop_no_window(
     assert board.thresholds() == {rules[-1].name: 0.25}
 
 
+@pytest.mark.slow
 def test_a_run_of_before_says_that_it_was_not_measured_and_a_closed_panel_reads_nothing(
     qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +271,7 @@ def test_a_paired_test_is_named_after_the_run_of_its_advice_though_another_one_b
     assert tried[0].run == run
 
 
+@pytest.mark.slow
 def test_a_change_is_tried_from_the_newest_agent_not_from_the_best(
     qtbot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -184,6 +184,7 @@ def test_headings_are_larger_than_the_text(viewer: HelpViewer, view: HelpView) -
 
 
 @pytest.mark.parametrize("name", [*slow("light"), "dark"])
+@pytest.mark.slow
 def test_text_and_links_follow_the_theme_at_once(viewer: HelpViewer, name: str) -> None:
     app = QApplication.instance()
     assert isinstance(app, QApplication)

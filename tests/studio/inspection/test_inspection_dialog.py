@@ -99,6 +99,7 @@ def test_another_batch_is_sorted_by_the_column_that_the_heading_says(
     assert rewards == sorted(rewards)
 
 
+@pytest.mark.slow
 def test_the_plane_belongs_to_the_selected_state_and_the_chosen_actions(
     qtbot, dialog: InspectionDialog
 ) -> None:
@@ -129,6 +130,7 @@ def test_the_bar_of_colours_is_labelled_as_the_axes_of_plots_are(
     assert axis.range == list(dialog.landscape.bar.levels())
 
 
+@pytest.mark.slow
 def test_another_draw_shows_other_transitions(qtbot, dialog: InspectionDialog) -> None:
     before = column(dialog, "Step")
     dialog.count.setValue(20)

@@ -342,6 +342,7 @@ def test_a_branch_that_is_read_while_something_else_starts_waits_again(
     assert [run.problem for run in window.many.queue.runs] == [""]
 
 
+@pytest.mark.slow
 def test_an_accepted_branch_is_not_lost_to_what_is_asked_for_while_it_is_read(
     qtbot, window, parent, monkeypatch
 ):
@@ -363,6 +364,7 @@ def test_an_accepted_branch_is_not_lost_to_what_is_asked_for_while_it_is_read(
     assert [job.checkpoint for job in started] == [parent.step_checkpoint(500)]
 
 
+@pytest.mark.slow
 def test_a_branch_while_something_trains_can_have_a_process_of_its_own(
     qtbot, window, parent, monkeypatch
 ):
@@ -421,6 +423,7 @@ def test_a_run_that_diverged_offers_a_branch_with_half_its_learning_rates(
     assert not button.isVisible()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_that_is_not_kept_leaves_the_list(qtbot, window, parent):
     window.replay.show_run(read_agents(parent))
     rows = window.replay.checkpoints.model
@@ -431,6 +434,7 @@ def test_a_checkpoint_that_is_not_kept_leaves_the_list(qtbot, window, parent):
     assert rows.find(parent.step_checkpoint(1000)).isValid()
 
 
+@pytest.mark.slow
 def test_the_list_says_how_much_room_the_run_takes(window, parent):
     window.replay.show_run(read_agents(parent))
     rows = window.replay.checkpoints.model

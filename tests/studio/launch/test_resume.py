@@ -194,6 +194,7 @@ def test_what_will_differ_is_said_in_banner_and_log(qtbot, window, find, runs_di
     wait_until_idle(qtbot, window)
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_go_on_says_why_and_stays_on_show(qtbot, window, find, runs_dir):
     run = train_before(runs_dir)
     for path in run.saved():
@@ -293,6 +294,7 @@ def test_values_that_a_box_only_rounds_are_no_changes():
     assert tau == replace(last, tau=0.5)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_opened_has_no_seeds_of_a_group(qtbot, window, find, runs_dir):
     run = train_before(runs_dir, steps=300)
     find("seeds_edit").setText("0-4")

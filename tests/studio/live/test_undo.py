@@ -76,6 +76,7 @@ def test_two_changes_of_one_setting_with_time_between_them_are_two(window, find,
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_what_the_run_refused_is_skipped(qtbot, window, find):
     find("env_combo").setCurrentText("Pendulum-v1")
     find("field_buffer_size").setValue(1000)

@@ -88,6 +88,7 @@ def test_what_makes_no_axis_is_refused_with_a_sentence(
     assert taken == []
 
 
+@pytest.mark.slow
 def test_a_plot_keeps_its_limits_while_curves_grow(qtbot: Any, window: Any, tmp_path: Path) -> None:
     card = window.plots.card("plot_return")
     feed(window, 1_000)

@@ -148,6 +148,7 @@ print(sorted(name for name in sys.modules if name.split(".")[0] in ("torch", "Py
 """
 
 
+@pytest.mark.slow
 def test_the_renderer_imports_neither_torch_nor_qt(agent: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", IMPORTS, str(agent)], capture_output=True, text=True, timeout=60

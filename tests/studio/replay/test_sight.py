@@ -40,6 +40,7 @@ def settle(qtbot: QtBot, player: Player) -> int:
     return int(captured.args[1].step.number)
 
 
+@pytest.mark.slow
 def test_the_player_is_held_while_nothing_of_it_can_be_seen(
     qtbot: QtBot, window: MainWindow
 ) -> None:
@@ -119,6 +120,7 @@ def test_behind_the_instruments_it_goes_on_for_their_numbers_but_not_once_it_is_
     assert len({settle(qtbot, player) for _ in range(3)}) == 1
 
 
+@pytest.mark.slow
 def test_plots_of_a_minimised_window_are_drawn_once_they_are_seen(
     qtbot: QtBot, window: MainWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:

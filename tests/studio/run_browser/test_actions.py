@@ -251,6 +251,7 @@ def test_a_run_that_begins_to_run_during_the_question_is_not_deleted(
     lock.release()
 
 
+@pytest.mark.slow
 def test_keys_open_and_delete_in_the_list(qtbot, window, find, runs_dir, monkeypatch) -> None:
     run = make_run(runs_dir)
     click(qtbot, find("runs_button"))
@@ -279,6 +280,7 @@ def test_all_runs_chosen_are_reported(qtbot, browser, runs_dir) -> None:
     assert sorted(asked.args[0]) == sorted(run.path for run in runs)
 
 
+@pytest.mark.slow
 def test_imported_curves_cannot_be_resumed_and_the_tooltip_says_why(
     qtbot, window, find, runs_dir, tmp_path
 ) -> None:

@@ -60,6 +60,7 @@ def distance(one: QColor, other: QColor) -> float:
     return math.dist(one.getRgb(), other.getRgb())
 
 
+@pytest.mark.slow
 def test_what_a_run_was_branched_from_is_drawn_dimmed_up_to_the_branch(
     qtbot, window, find, runs_dir
 ) -> None:
@@ -189,6 +190,7 @@ def test_a_run_that_does_not_run_can_be_resumed_from_its_button(qtbot, browser, 
     wait_until_read(qtbot, browser)
 
 
+@pytest.mark.slow
 def test_interrupted_runs_are_pointed_out_once_and_the_message_leads_to_them(
     qtbot, window, find, runs_dir
 ) -> None:
@@ -218,6 +220,7 @@ def test_a_run_that_is_interrupted_later_is_not_one_of_those_found_at_the_start(
     assert said == []
 
 
+@pytest.mark.slow
 def test_the_message_about_interrupted_runs_goes_with_the_last_of_them(
     qtbot, window, runs_dir
 ) -> None:

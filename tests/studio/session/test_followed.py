@@ -159,6 +159,7 @@ def test_two_windows_steer_one_run_and_closing_both_leaves_it_running(
     assert child.poll() is None
 
 
+@pytest.mark.slow
 def test_a_look_at_a_run_that_fails_is_told_once_and_its_end_is_noticed_nevertheless(
     qtbot, runs_dir, window, find, monkeypatch
 ) -> None:
@@ -187,6 +188,7 @@ def test_a_look_at_a_run_that_fails_is_told_once_and_its_end_is_noticed_neverthe
     assert find("resume_button").isEnabled()
 
 
+@pytest.mark.slow
 def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -> None:
     living, ended = make_run(runs_dir, stopped=None), make_run(runs_dir, seed=1)
     with RunLock(living.path):
@@ -202,6 +204,7 @@ def test_opening_another_run_ends_the_following(qtbot, runs_dir, window, find) -
         assert window.controller.state is SessionState.IDLE
 
 
+@pytest.mark.slow
 def test_the_run_left_in_the_background_is_followed_by_the_next_window_and_told_nothing(
     qtbot, runs_dir
 ) -> None:
@@ -225,6 +228,7 @@ def test_the_run_left_in_the_background_is_followed_by_the_next_window_and_told_
     window.deleteLater()
 
 
+@pytest.mark.slow
 def test_a_change_that_the_run_refuses_is_taken_back_with_its_sentence(
     qtbot, runs_dir, window, find, monkeypatch
 ) -> None:

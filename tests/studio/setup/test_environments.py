@@ -515,6 +515,7 @@ def check(qtbot, window, find, dialog) -> str:
     return dialog.text
 
 
+@pytest.mark.slow
 def test_the_check_shows_what_it_found(qtbot, window, find, picker, dialog):
     picker.setCurrentText("Pendulum-v1")
     said = check(qtbot, window, find, dialog)

@@ -11,6 +11,7 @@ from studio.tasks.cli_process import CliProcess
 from tests.support.hostile import HostileFolder
 
 
+@pytest.mark.slow
 def test_a_command_takes_nothing_from_the_current_folder(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -87,6 +87,7 @@ def test_a_critical_message_of_qt_is_shown(qtbot, window):
     assert "no more fonts" in window.log.toPlainText()
 
 
+@pytest.mark.slow
 def test_before_qt_ends_the_process_the_run_is_saved(qtbot, window, find, hook):
     listener = start_pendulum(qtbot, window, find)
     qtbot.waitUntil(lambda: bool(window.model.record.progress.env_steps), timeout=20_000)

@@ -429,6 +429,7 @@ def test_the_message_about_interrupted_runs_leads_to_the_last_of_them(
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -> None:
     window.resize(1024, 700)
     for spec in window.panels.specs:
@@ -440,6 +441,7 @@ def test_the_window_fits_a_screen_of_1024_pixels_with_any_panel(qtbot, window) -
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_name_of_the_run_on_show_is_not_lost_in_a_narrow_window(
     qtbot, window, find, runs_dir
 ) -> None:

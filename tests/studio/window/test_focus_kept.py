@@ -14,6 +14,7 @@ from tests.studio.fake_runs import make_run
 
 
 @pytest.mark.parametrize("field", ["steps_spin", "env_combo"])
+@pytest.mark.slow
 def test_a_run_started_from_a_field_leaves_the_focus_in_setup(
     qtbot, window, find, field: str
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_panel_closed_with_the_focus_in_it_does_not_pass_it_to_train(
     assert QApplication.focusWidget() is window
 
 
+@pytest.mark.slow
 def test_panels_that_only_move_keep_the_focus(qtbot: QtBot, window: MainWindow, find) -> None:
     find("slider_tau").setFocus()
     qtbot.waitUntil(find("slider_tau").hasFocus)

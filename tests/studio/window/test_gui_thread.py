@@ -195,6 +195,7 @@ def test_a_branch_and_a_repetition_are_started(qtbot, guard, watched, before, mo
     assert guard.found == []
 
 
+@pytest.mark.slow
 def test_a_run_is_named_noted_shown_with_its_settings_and_deleted(
     qtbot, guard, watched, look, before, monkeypatch
 ) -> None:

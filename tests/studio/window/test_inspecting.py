@@ -58,6 +58,7 @@ def test_a_plot_offers_the_checkpoint_nearest_to_a_point(
         each.reject()
 
 
+@pytest.mark.slow
 def test_a_checkpoint_of_another_run_is_titled_with_the_name_of_that_run(
     qtbot, window: MainWindow, runs_dir: Path
 ) -> None:

@@ -61,6 +61,7 @@ def test_legends_and_a_comparison_come_after_the_panels_on_the_left(
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_tab_passes_every_panel_and_leaves_it(qtbot, window, runs_dir) -> None:
     open_run(qtbot, window, make_run(runs_dir))
     window.activateWindow()
@@ -101,6 +102,7 @@ def test_f6_goes_from_panel_to_panel_and_back(window, find) -> None:
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_f6_goes_on_from_a_floating_panel(qtbot, window, find) -> None:
     window.docks.open("log")
     floating = window.docks.dock("log")

@@ -199,6 +199,7 @@ def test_a_run_asked_for_while_a_dropped_one_is_examined_stays(
     assert window.model.record.run == last
 
 
+@pytest.mark.slow
 def test_a_run_asked_for_while_another_trains_or_starts_is_refused_in_the_same_words(
     qtbot: QtBot, window: MainWindow, runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -121,6 +121,7 @@ def test_a_registered_panel_gets_parts_a_dock_an_entry_and_a_place_for_refusals(
     assert window.banner.text == "There is no run to examine."
 
 
+@pytest.mark.slow
 def test_a_panel_hears_of_themes_runs_and_the_end(build, monkeypatch) -> None:
     window = build(PROBE)
     panel = window.panels.get(Probe)
@@ -249,6 +250,7 @@ def font_scale(qapp: QApplication) -> Iterator[Callable[[float], None]]:
 
 
 @pytest.mark.parametrize("scale", [*slow(1.25, 1.5), 2.0])
+@pytest.mark.slow
 def test_everything_can_be_reached_with_large_fonts(qtbot, font_scale, build, scale: float) -> None:
     font_scale(scale)
     window = build()
@@ -267,6 +269,7 @@ def test_everything_can_be_reached_with_large_fonts(qtbot, font_scale, build, sc
     assert window.rect().contains(share.mapTo(window, share.rect().bottomRight()))
 
 
+@pytest.mark.slow
 def test_panels_fold_in_a_narrow_window_and_unfold_in_a_wide_one(qtbot, build) -> None:
     window = build()
     needed = window.minimumSizeHint().width()
@@ -355,6 +358,7 @@ def test_what_is_too_wide_for_a_folded_window_scrolls_sideways(qtbot, font_scale
 
 
 @pytest.mark.parametrize("size", [(853, 533), (640, 400)])
+@pytest.mark.slow
 def test_every_panel_is_whole_or_scrolls_in_a_low_window(
     qtbot, build, size: tuple[int, int]
 ) -> None:

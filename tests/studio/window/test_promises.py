@@ -114,6 +114,7 @@ def test_every_control_that_is_disabled_says_why(qtbot, window, runs_dir) -> Non
 
 
 @pytest.mark.own_window
+@pytest.mark.slow
 def test_the_fields_of_setup_stay_where_they_are_while_hints_come_and_go(
     qtbot, window, find
 ) -> None:

@@ -42,6 +42,7 @@ def test_recent_runs_are_offered_after_a_restart_and_missing_ones_greyed(
     again.deleteLater()
 
 
+@pytest.mark.slow
 def test_recent_runs_and_their_agents_are_called_by_their_given_names(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:

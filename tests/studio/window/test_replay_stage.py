@@ -138,6 +138,7 @@ def test_a_panel_opened_beside_a_large_replay_leaves_no_row_of_tabs(
 
 @pytest.mark.own_window
 @pytest.mark.parametrize("keys", ["F11 F9 F9", "F9 F11 F11", "F11 F11"])
+@pytest.mark.slow
 def test_setup_is_as_tall_as_its_form_again_after_the_full_screen(
     qtbot: QtBot, window: MainWindow, keys: str
 ) -> None:

@@ -76,6 +76,7 @@ def test_the_same_transitions_are_taken_there_however_the_ring_was_filled(
 
 
 @pytest.mark.parametrize("normalised", [*slow(False), True])
+@pytest.mark.slow
 def test_a_run_learns_from_there_as_from_here(
     runs_dir: Any, request: pytest.FixtureRequest, normalised: bool
 ) -> None:

@@ -120,6 +120,7 @@ def test_the_same_updates_twice_are_the_same_bit_for_bit() -> None:
 
 
 @pytest.mark.parametrize("updates", [150, *release(1000)])
+@pytest.mark.slow
 def test_updates_stay_as_close_as_two_orders_of_summation_do(updates: int) -> None:
     buffer, index = filled(), draws(updates)
     shuffled = np.random.default_rng(3).permuted(index, axis=1)

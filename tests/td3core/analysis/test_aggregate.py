@@ -37,6 +37,7 @@ def test_the_interquartile_mean_is_scipys_trimmed_mean(values) -> None:
 
 
 @given(arrays.arrays(np.float64, (9, 4), elements=NUMBERS))
+@pytest.mark.slow
 def test_the_interquartile_mean_is_taken_over_the_first_axis(values) -> None:
     assert interquartile_mean(values) == pytest.approx(scipy.stats.trim_mean(values, 0.25, axis=0))
 

@@ -232,6 +232,7 @@ ANY_JSON = st.recursive(
 
 
 @given(data=st.data(), value=ANY_JSON)
+@pytest.mark.slow
 def test_any_value_in_any_place_of_the_header_is_read_or_refused(
     whole: bytes, spot: Path, data: st.DataObject, value: Any
 ) -> None:

@@ -236,6 +236,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
                 read(path)
 
 
+@pytest.mark.slow
 def test_all_that_acts_evaluates_and_lists_needs_no_torch(root: Path) -> None:
     code = f"import sys, {TORCHLESS}; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True)

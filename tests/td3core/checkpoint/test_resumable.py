@@ -62,6 +62,7 @@ STATE = [
 ]
 
 
+@pytest.mark.slow
 def test_every_tensor_of_a_checkpoint_is_asked_about(good: Path, spot: Path) -> None:
     # A memory that could not be written costs the memory, not the run.
     for name in tensors(good).keys() - {"replay.sums"} - SUMS:

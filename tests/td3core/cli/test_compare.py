@@ -148,6 +148,7 @@ def test_figures_are_vectors_with_title_axes_and_legend(
     assert again.read_text() == svg
 
 
+@pytest.mark.slow
 def test_both_axes_of_a_figure_have_groups_of_thousands(
     run, runs_dir: Path, tmp_path: Path
 ) -> None:

@@ -23,6 +23,7 @@ class Inverted(BipedalWalker):
 
 
 @pytest.mark.parametrize("choice", [EnvChoice("BipedalWalker-v3"), HARDCORE])
+@pytest.mark.slow
 def test_every_place_of_the_course_looks_as_gymnasium_draws_it(choice):
     env, places = make_env(choice, render=True), random.Random(0)
     try:

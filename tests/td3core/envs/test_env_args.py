@@ -80,6 +80,7 @@ def test_arguments_reach_a_class_and_a_registered_id(hills: str, name: str) -> N
 
 
 @pytest.mark.parametrize("beside", [True, False], ids=["beside", "in the run"])
+@pytest.mark.slow
 def test_a_run_and_its_evaluations_are_made_with_the_arguments(
     hills: str, runs_dir: Path, beside: bool
 ) -> None:

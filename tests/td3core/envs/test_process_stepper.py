@@ -248,6 +248,7 @@ def test_an_environment_only_this_program_knows_is_refused_before_the_start(
     assert not runs_dir.exists()
 
 
+@pytest.mark.slow
 def test_processes_of_another_version_refuse_the_run_with_a_sentence(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

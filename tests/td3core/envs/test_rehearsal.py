@@ -60,6 +60,7 @@ def endless(request: pytest.FixtureRequest, tmp_path: Path) -> EnvChoice:
     return EnvChoice("Ant-v5", json.dumps({"xml_file": str(tmp_path / "a.xml")}))
 
 
+@pytest.mark.slow
 def test_an_environment_that_takes_for_ever_is_given_up(endless: EnvChoice) -> None:
     with pytest.raises(RequestError, match="could not be made within 1 s"):
         rehearse([endless], limit_s=1.0)

@@ -256,6 +256,7 @@ def _without_time(row: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("interval", [0, 2])
+@pytest.mark.slow
 def test_measuring_changes_nothing_that_is_learnt(runs_dir: Path, interval: int) -> None:
     values = {"steps": 90, "eval_interval": 30, "learning_starts": 20}
     always = finish(runs_dir / "always", "Pendulum-v1", bias_interval=1, **values)

@@ -85,6 +85,7 @@ def test_only_the_seeds_of_a_job_are_resumed_and_the_others_can_be_later(
     ]
 
 
+@pytest.mark.slow
 def test_a_window_hears_all_that_the_runs_of_a_group_report(
     make_group, runs_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

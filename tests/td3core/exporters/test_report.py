@@ -214,6 +214,7 @@ def test_the_bias_is_told_with_the_divisor_that_it_has(runs_dir: Path) -> None:
     assert "divided by the absolute mean of that return, or by 1 if that is larger" in bias.text
 
 
+@pytest.mark.slow
 def test_losses_are_told_as_each_algorithm_has_them(runs_dir: Path) -> None:
     paths = [trained(runs_dir, algorithm=name) for name in ("td3", "tqc")]
     for shown, comparable in ((paths[:1], True), (paths[1:], True), (paths, False)):
@@ -224,6 +225,7 @@ def test_losses_are_told_as_each_algorithm_has_them(runs_dir: Path) -> None:
         assert ("losses of these algorithms are not comparable" not in text) == comparable
 
 
+@pytest.mark.slow
 def test_parts_can_be_left_out(trained_run: Path) -> None:
     page = written(trained_run, without=frozenset(PARTS))
     assert sections(page) == ["results", "curves", "differ", "runs"]

@@ -93,6 +93,7 @@ def test_a_run_that_is_not_running_is_not_steered(
     assert (status, answer["state"]) == (1, "interrupted")
 
 
+@pytest.mark.slow
 def test_a_run_that_was_resumed_is_reported_with_the_speed_of_its_last_process(
     runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

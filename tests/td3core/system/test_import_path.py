@@ -57,6 +57,7 @@ def started(root: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[s
     ],
     ids=lambda words: words[0],
 )
+@pytest.mark.slow
 def test_no_file_of_the_current_folder_is_executed(
     root: Path, hostile: HostileFolder, runs_dir: Path, words: list[str]
 ) -> None:
@@ -96,6 +97,7 @@ def test_started_as_a_module_the_program_comes_first_and_the_current_folder_is_d
     assert hostile.imported == []
 
 
+@pytest.mark.slow
 def test_a_child_takes_every_module_from_where_its_parent_does(
     root: Path, hostile: HostileFolder
 ) -> None:

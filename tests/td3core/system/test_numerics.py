@@ -106,6 +106,7 @@ def kernels_of(name: str) -> str:
 
 
 @portable
+@pytest.mark.slow
 def test_a_program_that_loaded_numpy_first_computes_in_the_class_it_chose() -> None:
     """What is loaded stays: pinning comes too late, and the class is looked up."""
     found = in_a_process("import numpy\n" + PINNED, OPENBLAS_CORETYPE="Haswell")
@@ -113,6 +114,7 @@ def test_a_program_that_loaded_numpy_first_computes_in_the_class_it_chose() -> N
 
 
 @portable
+@pytest.mark.slow
 def test_numpy_without_its_fast_functions_belongs_to_no_portable_class() -> None:
     assert in_a_process(PINNED, NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4")[0] == "generic"
 

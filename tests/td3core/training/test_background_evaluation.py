@@ -48,6 +48,7 @@ def test_a_run_and_its_results_are_the_same_with_evaluations_beside_it(runs_dir:
         assert all(one.tensors[k].tobytes() == v.tobytes() for k, v in other.tensors.items())
 
 
+@pytest.mark.slow
 def test_the_best_agent_kept_is_the_one_that_was_measured(runs_dir: Path) -> None:
     ended, told = run(runs_dir, "Pendulum-v1", background_evaluation=True, **PENDULUM)
     assert isinstance(ended, Ended)
@@ -94,6 +95,7 @@ def test_a_lost_process_costs_a_warning_and_no_evaluation(runs_dir: Path) -> Non
     assert without_time(outcome.run, "evaluations") == without_time(calm.run, "evaluations")
 
 
+@pytest.mark.slow
 def test_a_process_of_another_version_is_done_without_and_its_sentence_told(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

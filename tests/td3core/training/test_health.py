@@ -211,6 +211,7 @@ def test_rare_updates_are_measured_at_the_first_after_so_many_steps(
     assert found == measured
 
 
+@pytest.mark.slow
 def test_the_replay_ratio_counts_every_transition_drawn(runs_dir: Path) -> None:
     steps = 2 * HEALTH_STEPS
     sizes = {"batch_size": f"4@{HEALTH_STEPS}, 16@{HEALTH_STEPS}"}
@@ -253,6 +254,7 @@ def test_the_policy_change_is_that_of_the_last_step_though_its_rate_changed_sinc
     assert agent.state().keys() == make_agent().state().keys()
 
 
+@pytest.mark.slow
 def test_a_run_resumed_between_steps_of_the_actor_has_the_same_policy_change(
     runs_dir: Path,
 ) -> None:

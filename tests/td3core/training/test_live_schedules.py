@@ -88,6 +88,7 @@ def test_a_run_stopped_in_the_middle_of_its_schedules_goes_on_the_same(
 
 
 @each_way
+@pytest.mark.slow
 def test_killed_anywhere_in_its_schedules_a_run_goes_on_the_same(
     runs_dir: Path, tmp_path: Path, every: int
 ) -> None:

@@ -57,6 +57,7 @@ def stepped(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.slow
 def test_the_numbers_shown_of_a_paused_run_are_those_of_its_own_updates(
     runs_dir: Path, engine: str
 ) -> None:

@@ -108,6 +108,7 @@ def groups(runs_dir: Path) -> list[Path]:
     return two_groups(runs_dir, seeds=3)
 
 
+@pytest.mark.slow
 def test_the_keyboard_goes_to_the_table_of_a_comparison_and_on_to_the_large_plot(
     qtbot, window, find, groups
 ) -> None:
@@ -526,6 +527,7 @@ def test_the_figure_is_exported_with_its_labels(
         assert len(list(csv.reader(file))) == 21
 
 
+@pytest.mark.slow
 def test_a_plot_that_cannot_be_written_is_a_sentence(qtbot, alone, groups, tmp_path) -> None:
     alone.start(qtbot, groups)
     alone.comparison.session.export("return", tmp_path / "nowhere" / "a.svg")

@@ -88,6 +88,7 @@ def test_a_sweep_trains_ordinary_runs_and_names_the_best(
     assert best.ending().stopped == "finished"
 
 
+@pytest.mark.slow
 def test_a_sweep_that_does_not_exist_is_refused(
     runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -76,6 +76,7 @@ def test_importance_is_told_once_the_best_tenth_of_the_trials_are_two(tmp_path: 
     assert sum(importance.values()) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_a_sweep_says_how_many_trials_its_importance_lacks(
     runs_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -328,6 +329,7 @@ def halving(settings: str, searched: str = "") -> SweepSpec:
         ("eval_interval = 1_000", "learning_starts = { low = 100, high = 2_500 }"),
     ],
 )
+@pytest.mark.slow
 def test_successive_halving_keeps_the_best_third_at_the_first_evaluation(
     tmp_path: Path, settings: str, searched: str
 ) -> None:
@@ -389,6 +391,7 @@ def test_a_trial_has_no_value_of_a_setting_that_its_algorithm_fixes(tmp_path: Pa
     )
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_be_read_fails_its_trial_and_the_sweep_goes_on(runs_dir: Path) -> None:
     def damage(run: RunDirectory) -> None:
         (run.path / "run.toml").write_text("")
@@ -529,6 +532,7 @@ def test_a_study_that_cannot_be_written_is_one_sentence(
             use(study)
 
 
+@pytest.mark.slow
 def test_a_kill_before_the_answer_of_the_pruner_is_recorded_loses_no_pruning(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -551,6 +555,7 @@ def test_a_kill_before_the_answer_of_the_pruner_is_recorded_loses_no_pruning(
         assert study.report(5, 1_000, -10.0)
 
 
+@pytest.mark.slow
 def test_an_earlier_evaluation_that_is_reported_again_decides_nothing(tmp_path: Path) -> None:
     spec = parse(TEXT.format(trials=7, more="pruning = 'median'"), "pruned")
     with SweepStudy(tmp_path / "study.db", spec) as study:
@@ -612,6 +617,7 @@ def test_a_sweep_whose_study_is_lost_says_so_and_is_recorded_anew_when_it_is_con
     )
 
 
+@pytest.mark.slow
 def test_a_run_of_a_lost_study_is_not_counted_for_a_trial_with_other_settings(
     runs_dir: Path,
 ) -> None:
@@ -713,6 +719,7 @@ def test_what_a_run_does_after_the_steps_of_its_sweep_does_not_count(runs_dir: P
     assert (state.trials[0].value, state.trials[0].env_steps) == (3.0, 4000)
 
 
+@pytest.mark.slow
 def test_a_sweep_stops_at_a_run_that_another_process_holds_and_trains_it_the_next_time(
     runs_dir: Path,
 ) -> None:
@@ -760,6 +767,7 @@ def test_a_sweep_that_was_killed_while_it_waited_waits_no_longer(runs_dir: Path)
     assert folder.read_state() == state
 
 
+@pytest.mark.slow
 def test_a_trial_is_judged_by_all_its_runs_that_have_begun_though_fewer_train_at_once(
     runs_dir: Path,
 ) -> None:
