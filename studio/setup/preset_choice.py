@@ -105,6 +105,17 @@ class PresetChoice(QObject):
             known = [place for name in names if (place := combo.findText(name)) >= 0]
             combo.setCurrentIndex(known[0] if known else otherwise)
 
+    def show_algorithm(self, algorithm: str) -> None:
+        """Show the algorithm of the form, which may be another than that of preset and variant."""
+        if algorithm != self._algorithm:
+            # No longer that of the variant, if there was one.
+            with QSignalBlocker(self.variant):
+                self.variant.setCurrentIndex(0)
+        self._describe()
+        if algorithm != self._algorithm:
+            set_there = tr("{algorithm}, set in Advanced", algorithm=entry_of(algorithm).title)
+            self.variant.setItemText(0, set_there)
+
     @property
     def name(self) -> str:
         """Preset and variant as recorded in a run."""
@@ -132,6 +143,12 @@ class PresetChoice(QObject):
         names = (self.preset.currentText(), self.variant.currentText())
         return [self._presets[name] for name in names if name in self._presets]
 
+    @property
+    def _algorithm(self) -> str:
+        """The algorithm that preset and variant specify together."""
+        algorithm: str = self.values().get("algorithm", TD3)
+        return algorithm
+
     @Slot()
     def _on_chosen(self) -> None:
         self._describe()
@@ -142,19 +159,6 @@ class PresetChoice(QObject):
         self._name_algorithm()
         about = " ".join(translated(preset.about) for preset in self._chosen())
         self.about.setText(breakable("\n".join(filter(None, (about, *self._left_out)))))
-
-    def show_algorithm(self, algorithm: str) -> None:
-        """Show the algorithm of the form, which may be another than that of preset and variant."""
-        if algorithm == self.values().get("algorithm", TD3):
-            self._name_algorithm()
-            return
-        # No longer that of the variant, if there was one.
-        with QSignalBlocker(self.variant):
-            self.variant.setCurrentIndex(0)
-        self._describe()
-        if algorithm != self.values().get("algorithm", TD3):
-            set_there = tr("{algorithm}, set in Advanced", algorithm=entry_of(algorithm).title)
-            self.variant.setItemText(0, set_there)
 
     def _name_algorithm(self) -> None:
         """Label the first entry, which means no variant, with the preset's algorithm."""

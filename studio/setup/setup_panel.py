@@ -311,6 +311,7 @@ class SetupPanel(QWidget):
         if chosen == self._shown_preset:
             # Only the algorithm has changed: keep everything else equal, for comparison.
             keep = {name for name, _ in specs(RunConfig) if before.get(name) == values.get(name)}
+            # A variant brings its own, whatever Advanced says.
             if self._presets.has_variant:
                 keep.discard("algorithm")
         # The user's own arguments stay, those of the preset shown before go with it.
