@@ -12,28 +12,20 @@ from PySide6.QtWidgets import (
 
 from studio.experiments.group_model import PROGRESS, STATUS, GroupModel, SeedColumn
 from studio.theme.sizes import scaled
+from studio.widgets.controls import show_columns
 from studio.widgets.model_index import Index
 from td3core.experiments.groups.seed_status import SeedStatus
 from td3core.text import tr
 
-_WIDTHS = {  # With the usual font.
+_WIDTHS = {  # With the usual font, most important first.
     SeedColumn.SEED: 42,
     SeedColumn.STATE: 76,
-    SeedColumn.PROGRESS: 52,
-    SeedColumn.STEP: 66,
     SeedColumn.LAST: 74,
     SeedColumn.BEST: 74,
+    SeedColumn.PROGRESS: 52,
     SeedColumn.SPEED: 62,
+    SeedColumn.STEP: 66,
 }
-_FIRST = (
-    SeedColumn.SEED,
-    SeedColumn.STATE,
-    SeedColumn.LAST,
-    SeedColumn.BEST,
-    SeedColumn.PROGRESS,
-    SeedColumn.SPEED,
-)
-"""Columns shown in a narrow table, most important first."""
 _BAR = 4
 """Pixels between the bar and the edges of its cell."""
 
@@ -66,14 +58,14 @@ class GroupTable(QTreeView):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Hide the columns that do not fit."""
         super().resizeEvent(event)
-        room = self.viewport().width()
-        for column in (*_FIRST, *(each for each in SeedColumn if each not in _FIRST)):
+        widths: dict[int, int] = {}
+        for column, width in _WIDTHS.items():
             # A heading may be wider than any number below it.
-            width = max(scaled(_WIDTHS[column]), self.header().sectionSizeHint(column))
-            self.setColumnWidth(column, width)
-            room -= width
-            # The first one always stays: a table without columns has no rows.
-            self.setColumnHidden(column, room < 0 and column is not _FIRST[0])
+            widths[column] = max(scaled(width), self.header().sectionSizeHint(column))
+            self.setColumnWidth(column, widths[column])
+        # The first one always stays: a table without columns has no rows.
+        room = self.viewport().width() - widths.pop(SeedColumn.SEED)
+        show_columns(self, widths, room)
         # The bar takes the remaining width; if it is hidden, the last column does.
         self.header().setStretchLastSection(self.isColumnHidden(SeedColumn.PROGRESS))
 

@@ -24,7 +24,7 @@ from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.controls import make_table
+from studio.widgets.controls import make_table, show_columns
 from studio.widgets.labels import ElidedLabel, plain_label
 from studio.widgets.sight import Sight
 from td3core.analysis.saturation import saturation
@@ -123,10 +123,11 @@ class HealthPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Hide columns that do not fit; their texts are in the tooltips."""
         super().resizeEvent(event)
-        room = self._view.width() - scaled(_NAME_WIDTH)
-        for column in _WIDTHS:
-            room -= self._view.columnWidth(column) or scaled(_WIDTHS[column])
-            self._view.setColumnHidden(column, room < 0)
+        view = self._view
+        widths: dict[int, int] = {
+            column: view.columnWidth(column) or scaled(width) for column, width in _WIDTHS.items()
+        }
+        show_columns(view, widths, view.width() - scaled(_NAME_WIDTH))
 
     def use_board(self, board: AdviceBoard) -> None:
         """Show the advice of a board."""

@@ -21,6 +21,7 @@ from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import ROW
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
+from studio.widgets.controls import show_columns
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import tr
 
@@ -37,17 +38,17 @@ _WIDTHS = {  # Valid for the usual font.
     RunColumn.PRESET: 130,
     RunColumn.PARENT: 230,
 }
+_BEFORE_STATE = (RunColumn.CURVE, RunColumn.STARTED, RunColumn.STEPS)
+"""Columns for which the name of a state makes room: its icon says as much."""
 _DISPENSABLE = (
-    RunColumn.PARENT,
-    RunColumn.PRESET,
-    RunColumn.SEED,
-    RunColumn.LAST,
+    *_BEFORE_STATE,
     RunColumn.DURATION,
-    RunColumn.STEPS,
-    RunColumn.STARTED,
-    RunColumn.CURVE,
+    RunColumn.LAST,
+    RunColumn.SEED,
+    RunColumn.PRESET,
+    RunColumn.PARENT,
 )
-"""Hidden, in this order, if space is short: the first column or its tooltip shows them too."""
+"""Hidden, the last first, if space is short: the first column or its tooltip shows them too."""
 
 _MOVES = (Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_Home, Qt.Key.Key_End)
 
@@ -101,20 +102,21 @@ class RunTreeView(QTreeView):
             column: (0 if column in fixed else self.columnWidth(column)) or scaled(width)
             for column, width in _WIDTHS.items()
         }
-        missing = sum(widths.values()) - self.viewport().width()
-        by_state = widths[RunColumn.STATE] - scaled(ICON_ONLY)
-        for column in _DISPENSABLE:
-            # The icon says as much as the name of a state.
-            if column is RunColumn.STEPS and missing > 0:
-                missing -= by_state
-                widths[RunColumn.STATE] = scaled(ICON_ONLY)
-            sorted_by = column == self.header().sortIndicatorSection()
-            hidden = missing > 0 and (column is RunColumn.STARTED or not sorted_by)
-            self.setColumnHidden(column, hidden)
-            if hidden:
-                missing -= widths[column]
-        self._proxy.show_state_as_icon(widths[RunColumn.STATE] == scaled(ICON_ONLY))
-        self.setColumnWidth(RunColumn.STATE, widths[RunColumn.STATE])
+        sorted_by = self.header().sortIndicatorSection()
+        dispensable: dict[int, int] = {
+            column: widths.pop(column)
+            for column in _DISPENSABLE
+            if column != sorted_by or column is RunColumn.STARTED
+        }
+        room = self.viewport().width() - sum(widths.values())
+        needed = sum(dispensable.get(column, 0) for column in _BEFORE_STATE)
+        state, icon = widths[RunColumn.STATE], scaled(ICON_ONLY)
+        as_icon = room < needed
+        if as_icon:
+            room = min(room + state - icon, needed)
+        show_columns(self, dispensable, room)
+        self._proxy.show_state_as_icon(as_icon)
+        self.setColumnWidth(RunColumn.STATE, icon if as_icon else state)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
         """Offer the actions; their tooltips say why some are not available."""

@@ -1,6 +1,6 @@
 """Builds the small controls of the panels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtGui import QAction
@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTableView,
     QToolButton,
+    QTreeView,
     QWidget,
 )
 
@@ -118,6 +119,13 @@ def make_table(name: str, accessible_name: str, model: QAbstractItemModel) -> QT
     table.verticalHeader().hide()
     table.setShowGrid(False)
     return table
+
+
+def show_columns(view: QTableView | QTreeView, widths: Mapping[int, int], room: int) -> None:
+    """Show the columns that fit into this many pixels, most important first; hide the others."""
+    for column, width in widths.items():
+        room -= width
+        view.setColumnHidden(column, room < 0)
 
 
 def make_row(*widgets: QWidget) -> QHBoxLayout:
