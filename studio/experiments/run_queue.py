@@ -47,11 +47,6 @@ class RunQueue(QObject):
         """Waiting runs, next first."""
         return self._shared.runs
 
-    @property
-    def claiming(self) -> bool:
-        """Whether the next run is being taken out, to start it."""
-        return self._claiming
-
     def add(self, run: QueuedRun) -> None:
         """Add a run at the end."""
         self._change(lambda runs: (*runs, run))

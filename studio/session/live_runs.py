@@ -91,11 +91,6 @@ class LiveRuns(QObject):
                 return run.measured.measured
         return None
 
-    @property
-    def waiting(self) -> int:
-        """Number of runs whose earlier part is still being read."""
-        return sum(run.measured is None for run in self._runs.values())
-
     def _drop(self, source: Hashable) -> _LiveRun:
         run = self._runs.pop(source)
         run.dropped = True

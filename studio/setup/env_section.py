@@ -157,11 +157,6 @@ class EnvSection(QWidget):
         self._forget()
         self.look_up()
 
-    @property
-    def checking(self) -> bool:
-        """Whether the environment is being checked."""
-        return self._check.busy
-
     @Slot()
     def check(self) -> None:
         """Check the environment and show the findings."""

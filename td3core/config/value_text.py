@@ -73,11 +73,6 @@ def value_words(value: Any) -> Text | str:
     return "–" if value is None else str(value)
 
 
-def plain_value(value: Any) -> str:
-    """Return :func:`value_words` in English, for names and files."""
-    return in_english(value_words(value))
-
-
 def in_english(words: Text | str) -> str:
     """Return a text in English, and a plain string as it is."""
     return words.english if isinstance(words, Text) else words

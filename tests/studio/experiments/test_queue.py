@@ -12,6 +12,7 @@ from studio.experiments.queue_file import QueuedRun, SharedQueue, read_queue, wr
 from studio.experiments.run_queue import RunQueue
 from td3core.config import make_settings
 from td3core.errors import RequestError
+from tests.studio.settled import settle
 
 
 def queued(seed: int, seeds: tuple[int, ...] = ()) -> QueuedRun:
@@ -172,7 +173,7 @@ def test_a_run_that_could_not_start_stays_listed_and_the_next_one_starts(
     queue = open_queue()
     qtbot.waitUntil(lambda: len(queue.runs) == 1)
     queue.start_next()
-    qtbot.waitUntil(lambda: not queue.claiming)
+    settle(queue)
     assert machine.started == [2]
     queue.start_again()
     qtbot.waitUntil(lambda: machine.started == [2, 1])
@@ -268,7 +269,7 @@ def test_texts_with_line_breaks_in_the_file_are_shown_in_one_line(runs_dir) -> N
 def test_an_end_without_a_queue_leaves_no_file(qtbot, open_queue, runs_dir) -> None:
     queue = open_queue()
     queue.start_next()
-    qtbot.waitUntil(lambda: not queue.claiming)
+    settle(queue)
     assert not runs_dir.exists()
 
 
@@ -311,7 +312,7 @@ def test_a_run_taken_out_by_a_window_that_closes_stays_in_the_queue(
     qtbot.waitUntil(lambda: len(queue.runs) == 2)
     queue.start_next()
     queue.shutdown()
-    qtbot.waitUntil(lambda: not queue.claiming)
+    settle(queue)
     assert machine.started == []
     assert [run.config.seed for run in read_queue(runs_dir)] == [1, 2]
 

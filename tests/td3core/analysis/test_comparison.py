@@ -24,7 +24,7 @@ from td3core.analysis.results import (
 )
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
-from td3core.config.value_text import plain_value
+from td3core.config.value_text import value_words
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
@@ -597,7 +597,7 @@ def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Pat
 
 
 def test_a_network_without_layers_has_a_value_to_show() -> None:
-    assert value_text(()) == plain_value(()) == "none"
+    assert value_text(()) == str(value_words(())) == "none"
     assert value_text((64, 32)) == "64×32"
 
 

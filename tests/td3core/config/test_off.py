@@ -6,7 +6,7 @@ import pytest
 
 from td3core.config import Tunables, at_step, make_settings, parse_value, spec
 from td3core.config.spec import parse_text
-from td3core.config.value_text import plain_value
+from td3core.config.value_text import in_english, value_words
 from td3core.errors import RequestError
 from tests.support.stretched import INSIDE
 
@@ -41,4 +41,4 @@ def test_the_words_of_a_refusal_are_translated_and_files_keep_the_english_ones(
     word = str(spec(Tunables, "reward_floor").lowest)
     assert parse_text(item, word) == parse_text(item, "off") == -1e9
     assert parse_value("reward_floor", f"{word}@10, -10@20") == "off@10, -10@20"
-    assert plain_value(False) == "off"
+    assert in_english(value_words(False)) == "off"
