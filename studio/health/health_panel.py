@@ -24,7 +24,7 @@ from studio.session.model import RunModel
 from studio.tasks.background_task import BackgroundTask
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.controls import make_table, show_columns
+from studio.widgets.controls import full_width, make_table, show_columns
 from studio.widgets.labels import ElidedLabel, plain_label
 from studio.widgets.sight import Sight
 from td3core.analysis.saturation import saturation
@@ -123,11 +123,8 @@ class HealthPanel(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
         """Hide columns that do not fit; their texts are in the tooltips."""
         super().resizeEvent(event)
-        view = self._view
-        widths: dict[int, int] = {
-            column: view.columnWidth(column) or scaled(width) for column, width in _WIDTHS.items()
-        }
-        show_columns(view, widths, view.width() - scaled(_NAME_WIDTH))
+        widths: dict[int, int] = {column: full_width(self._view, column) for column in _WIDTHS}
+        show_columns(self._view, widths, self._view.width() - scaled(_NAME_WIDTH))
 
     def use_board(self, board: AdviceBoard) -> None:
         """Show the advice of a board."""

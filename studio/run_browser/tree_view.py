@@ -21,7 +21,7 @@ from studio.run_browser.rows import RunRow
 from studio.run_browser.tree_model import ROW
 from studio.theme.sizes import scaled
 from studio.theme.theme import Theme
-from studio.widgets.controls import show_columns
+from studio.widgets.controls import full_width, show_columns
 from studio.widgets.labels import breakable, plain_label
 from td3core.text import tr
 
@@ -99,7 +99,7 @@ class RunTreeView(QTreeView):
         super().resizeEvent(event)
         fixed = (RunColumn.RUN, RunColumn.STATE)
         widths = {
-            column: (0 if column in fixed else self.columnWidth(column)) or scaled(width)
+            column: scaled(width) if column in fixed else full_width(self, column)
             for column, width in _WIDTHS.items()
         }
         sorted_by = self.header().sortIndicatorSection()

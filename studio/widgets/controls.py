@@ -128,6 +128,12 @@ def show_columns(view: QTableView | QTreeView, widths: Mapping[int, int], room: 
         view.setColumnHidden(column, room < 0)
 
 
+def full_width(view: QTableView | QTreeView, column: int) -> int:
+    """Return the width of a column in pixels; show it first, a hidden one has none."""
+    view.setColumnHidden(column, False)
+    return view.columnWidth(column)
+
+
 def make_row(*widgets: QWidget) -> QHBoxLayout:
     """Return a layout with the widgets side by side."""
     row = QHBoxLayout()

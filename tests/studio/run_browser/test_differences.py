@@ -143,6 +143,22 @@ def test_a_narrow_list_keeps_the_names(qtbot, browser, runs_dir: Path, width, se
         assert browser.proxy.index(0, RunColumn.STATE).data(Qt.ItemDataRole.ToolTipRole)
 
 
+def test_a_column_that_was_widened_by_hand_comes_back_only_where_it_fits(
+    qtbot, browser, runs_dir: Path
+) -> None:
+    make_run(runs_dir)
+    read_again(qtbot, browser)
+    view = browser.view
+    browser.resize(1600, 300)
+    view.setColumnWidth(RunColumn.CURVE, 300)
+    for width in (300, *range(500, 1600, 50)):
+        browser.resize(width, 300)
+        qtbot.waitUntil(lambda width=width: width - 100 < view.viewport().width() < width)
+        assert view.columnWidth(RunColumn.RUN) >= 150
+        assert view.header().length() <= view.viewport().width()
+    assert view.columnWidth(RunColumn.CURVE) == 300
+
+
 def test_where_the_list_is_narrow_the_start_of_a_run_is_whole_and_the_end_of_the_line_is_cut(
     qtbot, browser, runs_dir: Path
 ) -> None:
