@@ -71,7 +71,9 @@ class Remedy:
         new = self.value
         if self.factor is not None or self.step is not None:
             wanted = old + self.step if self.factor is None else old * self.factor
-            new = float(f"{min(max(wanted, known.low), known.high):.2g}")
+            # A step of one is lost in two digits of a number beyond 100.
+            digits = 12 if self.factor is None else 2
+            new = float(f"{min(max(wanted, known.low), known.high):.{digits}g}")
             new = round(new) if isinstance(old, int) else new
         if new == old or (live and not _allowed(config, tunables, {self.setting: new})):
             return None

@@ -87,7 +87,8 @@ class ActionRepeat(gym.Wrapper[Any, Any, Any, Any]):
         """
         total = 0.0
         for _ in range(self._times):
-            obs, reward, terminated, truncated, info = self.env.step(action)
+            # A copy: some environments scale or clip the array that they are given.
+            obs, reward, terminated, truncated, info = self.env.step(np.array(action))
             total += float(reward)
             if terminated or (truncated and not self._cut):
                 break

@@ -58,9 +58,14 @@ class ResumePoint:
         return self.saved.header.counters.env_steps
 
     @property
-    def has_pending_metrics(self) -> bool:
-        """Whether it holds metrics of updates that no row of ``training.csv`` covers yet."""
-        return bool(self.saved.tensors["tally.counts"].any())
+    def has_early_row(self) -> bool:
+        """Whether ``training.csv`` may have a row at its step over fewer updates than usual.
+
+        It holds the metrics of these updates, too, for a full row.
+        """
+        tensors = self.saved.tensors
+        # The updates of a step that failed are of no row yet; one at the step before it is whole.
+        return bool(tensors["tally.counts"].any()) and "episodes.updated" not in tensors
 
 
 def resume_point(run: RunDirectory) -> ResumePoint | None:

@@ -180,7 +180,7 @@ def resume(
                 undo.append(directory.keep_written())
             reopened = directory.with_config(config, rewritten=lock.renew)
             reopened.prepare_resume(
-                reached, entries, unlogged=point is not None and point.has_pending_metrics
+                reached, entries, unlogged=point is not None and point.has_early_row
             )
             return reopened
 

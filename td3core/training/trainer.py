@@ -203,8 +203,10 @@ class Trainer:
         self._collector.begin_episodes(self.env_steps)
         stopped = self._take_all_steps()
         self._recorder.over = True
-        self._state.keep_pending_metrics()
-        self._log_training()
+        # Updates that are ahead of their step, which failed before, are no row's yet.
+        if not self._collector.updated:
+            self._state.keep_pending_metrics()
+            self._log_training()
         if not stopped:
             if self.config.eval_interval and self._evaluations.submitted_at != self.env_steps:
                 self._evaluate()

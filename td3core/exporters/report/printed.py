@@ -1,5 +1,6 @@
 """Writes a report as PDF: the same text and figures, on A4 pages drawn by matplotlib."""
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatchmethod
@@ -23,6 +24,7 @@ from td3core.exporters.report.document import (
     Section,
 )
 from td3core.exporters.report.sheet import BODY, HEAD, MONO, SMALL, Font, Sheets
+from td3core.system.files import write_atomically
 from td3core.text import tr
 
 _TITLE, _QUESTION, _VALUE = Font(17, bold=True), Font(11), Font(14, bold=True)
@@ -43,13 +45,11 @@ def export(document: Document, target: Path) -> None:
     """Write the report; films are only mentioned."""
     import matplotlib as mpl
 
-    half = target.with_name(f".{target.name}.part")
-    try:
-        with mpl.rc_context(STYLE), Sheets(half, document.title, document.footer) as sheets:
-            _Printer(sheets).print(document)
-        half.replace(target)
-    finally:
-        half.unlink(missing_ok=True)
+    # In memory first: on a full disk, matplotlib raises an error of zlib instead.
+    pages = io.BytesIO()
+    with mpl.rc_context(STYLE), Sheets(pages, document.title, document.footer) as sheets:
+        _Printer(sheets).print(document)
+    write_atomically(target, pages.getvalue())
 
 
 class _Printer:

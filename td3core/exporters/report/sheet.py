@@ -2,9 +2,8 @@
 
 import functools
 from dataclasses import dataclass
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from td3core.exporters.figure import INK, QUIET
 
@@ -57,7 +56,7 @@ def _metrics(bold: bool, mono: bool) -> "FT2Font":
 class Sheets:
     """The sheets of a PDF. Positions are inches from the left margin, and below the last print."""
 
-    def __init__(self, target: Path, title: str, footer: str) -> None:
+    def __init__(self, target: IO[bytes], title: str, footer: str) -> None:
         self._target, self._title, self._footer = target, title, footer
         self._sheet: Figure | None = None
         self._number, self._at = 0, 0.0

@@ -175,10 +175,16 @@ step = 1
         assert text in str(advice.in_words())
 
 
-@pytest.mark.parametrize(("dropped", "advised"), [(0, 1), (13, 14), (24, None)])
-def test_no_more_quantiles_are_dropped_than_there_are(dropped: int, advised: int | None) -> None:
+@pytest.mark.parametrize(
+    ("dropped", "quantiles", "advised"),
+    [(0, 25, 1), (13, 25, 14), (24, 25, None), (120, 200, 121), (118, 200, 119)],
+)
+def test_no_more_quantiles_are_dropped_than_there_are(
+    dropped: int, quantiles: int, advised: int | None
+) -> None:
     (rule,) = (each for each in load_rules() if each.name == "overestimation")
-    settings = {"env": "Pendulum-v1", "algorithm": "tqc", "dropped_quantiles": dropped}
+    settings = {"env": "Pendulum-v1", "algorithm": "tqc"}
+    settings |= {"quantiles": quantiles, "dropped_quantiles": dropped}
     config, tunables = make_settings(settings)
     change = rule.remedy_for(config).change(config, tunables)
     assert (change.new if change else None) == advised

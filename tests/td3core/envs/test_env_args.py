@@ -257,6 +257,25 @@ def test_an_action_is_repeated_in_full_after_a_time_limit_too() -> None:
     env.close()
 
 
+class InPlace(gym.ActionWrapper[Any, Any, Any]):
+    def action(self, action: Any) -> Any:
+        action *= 0.5
+        return action
+
+
+def test_an_environment_that_writes_to_its_action_gets_the_same_one_each_time() -> None:
+    repeated = ActionRepeat(InPlace(gym.make("Pendulum-v1")), 3)
+    single = InPlace(gym.make("Pendulum-v1"))
+    repeated.reset(seed=0)
+    single.reset(seed=0)
+    action = np.full(1, 1.5, np.float32)
+    expected = [single.step(action.copy())[0] for _ in range(3)]
+    np.testing.assert_array_equal(repeated.step(action)[0], expected[-1])
+    assert action == 1.5
+    repeated.close()
+    single.close()
+
+
 REFUSED = {
     "no repeats": (
         '{"action_repeat": 0}',

@@ -1,6 +1,7 @@
 """A report presents the results of its runs, as a page that is safe to open."""
 
 import json
+import resource
 import shlex
 import shutil
 import tomllib
@@ -18,7 +19,6 @@ from td3core.config import make_settings, parse_value, to_dict
 from td3core.config.presets import compose
 from td3core.errors import RequestError
 from td3core.exporters.registry import REPORT_EXPORTERS, with_suffix_of
-from td3core.exporters.report import page as page_writer
 from td3core.exporters.report.commands import commands_of
 from td3core.exporters.report.contents import PARTS, ReportRequest, document_of
 from td3core.exporters.report.document import Film, Paragraph, Section
@@ -630,7 +630,24 @@ def test_a_report_replaces_a_file_only_when_it_is_complete(
             with_suffix_of(target, REPORT_EXPORTERS).export(broken, target)
         assert target.read_text() == "before"
     assert len(list(tmp_path.iterdir())) == 3  # both, and the runs
-    assert page_writer.LIMIT == 5_000_000
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.pdf"])
+def test_a_report_that_does_not_fit_on_the_disk_is_refused_and_keeps_the_earlier_file(
+    runs_dir: Path, tmp_path: Path, name: str
+) -> None:
+    document = document_of([read_facts(write_run(runs_dir, [1.0]))], ReportRequest())
+    target = tmp_path / name
+    target.write_text("before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(RequestError, match=f"{name} cannot be written: File too large"):
+            with_suffix_of(target, REPORT_EXPORTERS).export(document, target)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert target.read_text() == "before"
+    assert {each.name for each in tmp_path.iterdir()} == {name, "runs"}
 
 
 def test_the_lock_of_a_living_run_is_told(runs_dir: Path) -> None:

@@ -224,6 +224,27 @@ def test_a_run_whose_environment_failed_in_a_step_goes_on_the_same(
     assert differences(straight.run, failed.run) == []
 
 
+@pytest.mark.parametrize(("num_envs", "at"), [(1, 51), (3, 52), (1, 62)])
+@pytest.mark.parametrize("stopped", [False, True])
+def test_so_does_one_that_failed_after_the_updates_of_the_step_and_its_row_stays(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch, num_envs: int, at: int, stopped: bool
+) -> None:
+    monkeypatch.setattr(RunConfig, "stepping_processes", 0)
+    values = VALUES | {"num_envs": num_envs, "update_while_stepping": True, "eval_interval": 0}
+    straight = finish(runs_dir / "straight", **values)
+    fail_once(monkeypatch, at)
+    failed, _ = fail(runs_dir, **values)
+    assert failed.run is not None
+    rows = read_table(failed.run / "training.csv")
+    # The step before it has a row already, but at 61.
+    assert (int(rows[-1]["env_steps"]) == failed.env_steps) == (at < 60)
+    if stopped:
+        go_on(failed.run, control=stop_at(failed.env_steps))
+        assert read_table(failed.run / "training.csv") == rows
+    go_on_well(failed.run)
+    assert differences(straight.run, failed.run) == []
+
+
 def test_so_does_one_whose_evaluation_failed(
     runs_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
