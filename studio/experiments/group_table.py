@@ -60,7 +60,8 @@ class GroupTable(QTreeView):
         super().resizeEvent(event)
         widths: dict[int, int] = {}
         for column, width in _WIDTHS.items():
-            # A heading may be wider than any number below it.
+            # A heading may be wider than any number below it; that of a hidden column has no width.
+            self.setColumnHidden(column, False)
             widths[column] = max(scaled(width), self.header().sectionSizeHint(column))
             self.setColumnWidth(column, widths[column])
         # The first one always stays: a table without columns has no rows.

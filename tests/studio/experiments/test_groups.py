@@ -13,8 +13,9 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from studio.experiments.followed_group import FollowedGroup
-from studio.experiments.group_model import SeedColumn
+from studio.experiments.group_model import GroupModel, SeedColumn
 from studio.experiments.group_session import GroupSession
+from studio.experiments.group_table import GroupTable
 from studio.experiments.groups_panel import ManyRunsPanel
 from studio.experiments.queue_file import QueuedRun, write_queue
 from studio.session.controller import SessionState
@@ -737,6 +738,23 @@ def test_the_summary_of_a_group_is_whole_in_a_small_window(
     assert find("queue_start_button").toolTip().endswith("Not now: the queue is empty")
     assert find("train_button").toolTip().count("Not now: a group is training") == 1
     assert not find("train_button").isEnabled()
+
+
+def test_a_heading_of_a_group_is_whole_once_its_column_has_room_again(qtbot) -> None:
+    view = GroupTable(GroupModel())
+    qtbot.addWidget(view)
+    header = view.header()
+    font = header.font()
+    font.setPixelSize(22)
+    header.setFont(font)
+    view.show()
+    for width in (900, 200, *range(250, 950, 50)):
+        view.resize(width, 300)
+        qtbot.waitUntil(lambda width=width: width - 100 < view.viewport().width() <= width)
+        shown = [c for c in SeedColumn if not view.isColumnHidden(c)]
+        widths = {c: view.columnWidth(c) for c in shown if c is not SeedColumn.PROGRESS}
+        assert all(widths[c] >= header.sectionSizeHint(c) for c in widths)
+        assert header.length() <= view.viewport().width()
 
 
 @pytest.mark.slow
