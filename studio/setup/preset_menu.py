@@ -109,11 +109,14 @@ class PresetMenu(QToolButton):
         self._deletion.setEnabled(own_preset(self._chosen()) is not None)
 
     def _delete(self) -> None:
+        # A queued run that starts during the question shows its own preset.
+        name = self._chosen()
+
         def delete() -> str | None:
-            own = own_preset(self._chosen())
+            own = own_preset(name)
             if own is not None and not self._is_unwanted(own):
                 return None
-            delete_preset(self._chosen())
+            delete_preset(name)
             return ""
 
         self._attempt(delete)

@@ -138,6 +138,24 @@ def test_a_preset_is_deleted_only_if_the_user_agrees(
     assert (find("preset_combo").findText("My swing") < 0) is bool(answer)
 
 
+def test_the_preset_asked_about_is_deleted_though_another_is_shown_by_then(
+    find, menu, monkeypatch
+) -> None:
+    change_settings(find)
+    menu.save("Kept")
+    menu.save("Unwanted")
+
+    def agree(*_args, question: str) -> str:
+        # As a run that starts from the queue does.
+        find("preset_combo").setCurrentText("Kept")
+        return "delete"
+
+    monkeypatch.setattr("studio.setup.preset_menu.choose", agree)
+    choose(menu, "Delete this preset")
+    assert "Kept" in load_presets()
+    assert "Unwanted" not in load_presets()
+
+
 def test_only_an_own_preset_can_be_deleted(find, menu) -> None:
     change_settings(find)
     menu.save("My swing")
