@@ -357,10 +357,17 @@ class SweepPanel(QWidget):
             self._sweeps.addItems(list(news.names))
             self._sweeps.setCurrentIndex(max(self._sweeps.findText(wanted), 0))
             self._sweeps.blockSignals(blocked)
-        if self._pending in news.names and not self.busy:
+        if not self.busy and self._pending in (news.name, *news.names):
+            # A sweep that was refused gets no folder.
             self._pending = ""
-        self._problem = news.problem
-        self._show_state(news.state)
+        if news.name == self.name:
+            self._problem = news.problem
+            self._show_state(news.state)
+            return
+        # The news is of a sweep that has no folder yet, or of the one shown before.
+        if self._state is not None and self._state.name != self.name:
+            self._show_state(None)
+        self._show_status()
 
     def _show_state(self, state: SweepState | None) -> None:
         fresh = state is not None and (self._state is None or state.name != self._state.name)

@@ -154,6 +154,25 @@ def test_a_file_with_a_mistake_is_refused_in_the_banner(
     assert not window.late.sweeps.busy
 
 
+def test_the_trials_shown_stay_when_another_sweep_is_refused(
+    qtbot, shown: MainWindow, find: Find, tmp_path: Path
+) -> None:
+    panel = shown.late.sweeps
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL.replace("Pendulum-v1", "NoSuchEnvironment-v1"))
+    with qtbot.waitSignal(panel.ended, timeout=PATIENCE_MS):
+        panel.start(file)
+    assert "NoSuchEnvironment-v1" in shown.banner.text
+    # Also after the next looks.
+    for _ in range(3):
+        qtbot.waitUntil(lambda: not panel._look.busy, timeout=PATIENCE_MS)
+        panel.look()
+        qtbot.waitUntil(lambda: not panel._look.busy, timeout=PATIENCE_MS)
+        assert find("sweep_combo").currentText() == "scripted"
+        assert len(panel.table.trials) == 3
+        assert "best" in find("sweep_status").text()
+
+
 @pytest.mark.slow
 def test_a_sweep_runs_in_the_background_and_closing_the_window_stops_it(
     qtbot, window: MainWindow, find: Find, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
