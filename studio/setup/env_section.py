@@ -161,6 +161,8 @@ class EnvSection(QWidget):
     def check(self) -> None:
         """Check the environment and show the findings."""
         self.picker.commit()
+        # An earlier check would answer while the user is asked about code, or without a name.
+        self._check.cancel()
         self._dialog.show_waiting(self.env_id or tr("No environment"))
         self._dialog.show()
         self._dialog.raise_()

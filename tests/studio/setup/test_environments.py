@@ -622,6 +622,18 @@ def test_a_check_can_be_asked_for_again_while_one_goes_on(
     assert "No problems" in check(qtbot, find, dialog)
 
 
+@pytest.mark.own_window
+def test_a_check_of_an_empty_name_is_not_answered_by_one_that_still_goes_on(
+    qtbot, window, find, picker, dialog, own_module
+):
+    picker.setCurrentText("window_envs:Hanging")
+    click(qtbot, find("env_check_button"))
+    assert checking(window)
+    picker.setCurrentText("")
+    click(qtbot, find("env_check_button"))
+    assert not checking(window)
+
+
 def test_every_new_control_has_a_name_for_ears(find):
     for name in ("env_combo", "env_check_button", "field_env_args", "field_env_check"):
         widget = find(name)
