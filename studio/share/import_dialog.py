@@ -149,7 +149,8 @@ class ImportDialog(TaskDialog):
         except RequestError as problem:
             self.job.show_status(problem.message)
             return
-        self._consent.obtain(choice, super()._on_start, self._on_declined, typed=typed)
+        start, declined = self.while_open(super()._on_start), self.while_open(self._on_declined)
+        self._consent.obtain(choice, start, declined, typed=typed)
 
     def _on_declined(self, module: LocatedModule) -> None:
         self.job.show_status(nothing_started(module))

@@ -129,7 +129,7 @@ class ReportDialog(TaskDialog):
     def _on_start(self) -> None:
         if self.film.isChecked():
             # Films run the environments, whose code may be untrusted.
-            self._allow(super()._on_start)
+            self._allow(self.while_open(super()._on_start))
         else:
             super()._on_start()
 

@@ -1,7 +1,7 @@
 """Base dialog of all tasks on an agent: settings, a button, progress and a result."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,7 @@ class TaskDialog(QDialog):
         self.target: Path | None = None
         """The file that was asked for last."""
         self._unchanged: list[tuple[Path, int]] = []
+        self._closed = False
         self.open_button: QPushButton | None = None
         self.form = QFormLayout()
         self.form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.FieldsStayAtSizeHint)
@@ -180,8 +181,18 @@ class TaskDialog(QDialog):
         """Make room for the text shown; wrapped text would be covered otherwise."""
         grow_with_texts(self, self.column)
 
+    def while_open(self, act: Callable[..., object]) -> Callable[..., None]:
+        """Return a function that does the same; nothing once the dialog is closed and deleted."""
+
+        def act_if_open(*words: object) -> None:
+            if not self._closed:
+                act(*words)
+
+        return act_if_open
+
     def shutdown(self) -> None:
         """End the command: the dialog, or the window, is closing."""
+        self._closed = True
         self.job.shutdown()
 
     @Slot()

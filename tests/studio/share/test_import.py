@@ -16,6 +16,7 @@ from studio.tasks.background_task import Stopped
 from studio.window.main_window import MainWindow
 from td3core.checkpoint import read_header
 from td3core.runs.directory import RunDirectory
+from td3core.system.allowed_code import LocatedModule
 from tests.studio.window.test_opening import drop
 from tests.td3core.importers import foreign_files as files
 from tests.td3core.importers.test_rl_zoo import statistics
@@ -105,6 +106,29 @@ def test_curves_name_their_environment(qtbot: QtBot, window: MainWindow, tmp_pat
     assert words is not None
     assert words[0][4:8] == ["--env", "Pendulum-v1", "--env-args", '{"g": 9.0}']
     dialog.close()
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_an_answer_about_code_that_comes_after_the_dialog_was_closed_has_no_effect(
+    qtbot: QtBot,
+    window: MainWindow,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    allowed: bool,
+) -> None:
+    file = tmp_path / "monitor.csv"
+    file.write_text(files.monitor([(-1000.0, 200, 1.5)]))
+    dialog = opened(qtbot, window, lambda: drop(window, file))
+    asked: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(window.consent, "obtain", lambda *words, typed: asked.append(words))
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    dialog.close()
+    qtbot.waitUntil(lambda: not window.share.tasks.dialogs)
+    (_, then, declined) = asked[0]
+    if allowed:
+        then()
+    else:
+        declined(LocatedModule(name="mine", path="/mine.py"))
 
 
 @pytest.mark.slow

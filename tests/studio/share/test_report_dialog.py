@@ -1,15 +1,16 @@
 """Reports from the window: inputs of the dialog, and output of its command."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QLabel
+from PySide6.QtWidgets import QFileDialog, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from studio.share.menu import ShareButton
-from studio.share.report_dialog import ReportDialog
+from studio.share.report_dialog import ReportDialog, ReportSubject
 from tests.studio.replay.scenes import WAIT_MS
 from tests.td3core.analysis.many_runs import write_run
 from tests.td3core.exporters.read_page import read, section, sections
@@ -102,3 +103,17 @@ def test_a_sweep_that_is_gone_is_refused_with_a_sentence(
     with qtbot.waitSignal(share.tasks.refused, timeout=WAIT_MS) as refused:
         share.tasks.report_sweep("gone", runs_dir)
     assert "There is no sweep in" in str(refused.args[0])
+
+
+def test_code_that_is_allowed_after_the_dialog_was_closed_starts_no_report(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    asked: list[Callable[[], object]] = []
+    subject = ReportSubject(name="run", sources=["run"])
+    dialog = ReportDialog(subject, asked.append, window)
+    dialog.film.setChecked(True)
+    dialog.show()
+    qtbot.mouseClick(dialog.start_button, Qt.MouseButton.LeftButton)
+    dialog.close()
+    qtbot.waitUntil(lambda: not window.findChildren(ReportDialog))
+    asked[0]()
