@@ -67,7 +67,7 @@ class PresetMenu(QToolButton):
 
     def export_to(self, path: Path) -> None:
         """Write the current settings to a preset file."""
-        self._attempt(partial(self._export, path))
+        self._attempt(lambda: self._export(path, *self._settings()))
 
     def _save(self, name: str, config: RunConfig, tunables: Tunables) -> str | None:
         """Save a preset, unless the user keeps one of that name; return the name."""
@@ -100,8 +100,8 @@ class PresetMenu(QToolButton):
     def _save_imported(self, found: tuple[str, RunConfig, Tunables]) -> None:
         self._attempt(lambda: self._save(*found))
 
-    def _export(self, path: Path) -> None:
-        preset = preset_of(path.stem, *self._settings())
+    def _export(self, path: Path, config: RunConfig, tunables: Tunables) -> None:
+        preset = preset_of(path.stem, config, tunables)
         self._writer.add(partial(_write_preset, path, preset))
 
     @Slot()
@@ -132,9 +132,13 @@ class PresetMenu(QToolButton):
             self.presets_changed.emit(name)
 
     def _ask_save(self) -> None:
-        name, agreed = QInputDialog.getText(self, tr("Save preset"), tr("Name of the preset:"))
-        if agreed:
-            self.save(name)
+        def save() -> str | None:
+            # A queued run that starts during the question shows its own settings.
+            shown = self._settings()
+            name, agreed = QInputDialog.getText(self, tr("Save preset"), tr("Name of the preset:"))
+            return self._save(name.strip(), *shown) if agreed else None
+
+        self._attempt(save)
 
     def _ask_import(self) -> None:
         path, _ = QFileDialog.getOpenFileName(self, tr("Import preset"), "", tr("Presets (*.toml)"))
@@ -142,11 +146,14 @@ class PresetMenu(QToolButton):
             self.import_from(Path(path))
 
     def _ask_export(self) -> None:
-        kinds = {tr("Presets (*.toml)"): (".toml",)}
-        first = f"{self._chosen()}.toml"
-        path = ask_for_file(self, tr("Export preset"), first, kinds, self.refused.emit)
-        if path is not None:
-            self.export_to(path)
+        def export() -> None:
+            shown, first = self._settings(), f"{self._chosen()}.toml"
+            kinds = {tr("Presets (*.toml)"): (".toml",)}
+            path = ask_for_file(self, tr("Export preset"), first, kinds, self.refused.emit)
+            if path is not None:
+                self._export(path, *shown)
+
+        self._attempt(export)
 
 
 def _read_preset(path: Path) -> tuple[str, RunConfig, Tunables]:

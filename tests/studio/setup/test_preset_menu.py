@@ -56,6 +56,28 @@ def test_a_preset_removes_the_mark_of_the_wrong_text_it_replaces(qtbot, find):
     assert layers.accessibleDescription() == ""
 
 
+@pytest.mark.parametrize("action", ["Save settings as preset…", "Export…"])
+def test_the_settings_asked_about_are_kept_though_others_are_shown_by_then(
+    qtbot, find, menu, monkeypatch, tmp_path, action: str
+) -> None:
+    change_settings(find)
+    file = tmp_path / "My swing.toml"
+
+    def answer(*_args) -> tuple[str, bool]:
+        # As a run that starts from the queue does.
+        find("spin_tau").setValue(0.5)
+        return ("My swing", True) if action.startswith("Save") else (str(file), "")
+
+    monkeypatch.setattr("studio.setup.preset_menu.QInputDialog.getText", answer)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    choose(menu, action)
+    if action.startswith("Save"):
+        assert load_presets()["My swing"].values["tau"] == 0.03
+    else:
+        qtbot.waitUntil(file.is_file)
+        assert parse_preset(file.read_text()).values["tau"] == 0.03
+
+
 def test_the_command_line_knows_a_preset_saved_in_the_window(find, menu):
     change_settings(find)
     menu.save("My swing")
