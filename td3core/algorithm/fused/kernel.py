@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from td3core.algorithm.fused.jit import called_from_python, fast
+from td3core.algorithm.fused.jit import ZERO, called_from_python, fast, inlined
 from td3core.algorithm.fused.passes import (
     backward,
     begin_step,
@@ -135,8 +135,8 @@ def _target_action(actor, live, noise, w, first, end, h):
     next_pair, obs = w.next_pair[first:end], w.obs[first:end]
     sigma, bound = np.float32(live.policy_noise), np.float32(live.noise_clip)
     _copy_obs(next_pair, obs)
-    action = forward(actor, actor.target, 0, obs, h, end - first, 0)
-    flat, drawn = vector(action, 0, action.size), vector(noise, 0, noise.size)
+    action = forward(actor, actor.target, ZERO, obs, h, end - first, ZERO)
+    flat, drawn = vector(action, ZERO, action.size), vector(noise, ZERO, noise.size)
     for k in range(flat.shape[0]):
         noisy = tanh(flat[k]) + _clipped(drawn[k] * sigma, bound)
         flat[k] = _clipped(noisy, np.float32(1.0))
@@ -155,7 +155,7 @@ def fill_targets(sources, at, i, actor, critics, live, w, first, end, h):
     _target_action(actor, live, sources.noise[i, first:end], w, first, end, h)
     quantiles = critics.widths[critics.widths.shape[0] - 1]
     for member in range(critics.members):
-        out = forward(critics, critics.target, member, w.next_pair[first:end], h, end - first, 0)
+        out = forward(critics, critics.target, member, w.next_pair[first:end], h, end - first, ZERO)
         if quantiles > 1:
             for row in range(first, end):
                 for k in range(quantiles):
@@ -283,7 +283,7 @@ def _mean(values):
 def update_critic(critics, member, w, h, g, step, kept, sums):
     """Step one member on MSE(Q(s, a), y): ∂L/∂Q = 2 (Q - y) / N; or on its quantile loss."""
     batch, last = w.y.shape[0], critics.widths.shape[0] - 2
-    q = forward(critics, critics.online, member, w.pair, h, batch, 0)
+    q = forward(critics, critics.online, member, w.pair, h, batch, ZERO)
     slope = outputs(g, critics.widths, batch, last)
     if critics.widths[last + 1] > 1:
         _quantile_loss(member, w, q, slope, kept, sums)
@@ -326,10 +326,10 @@ def _action_gradient(critics, member, w, h, g, rows, size, out):
         for k in range(here.shape[1]):
             here[row, k] = size
     for i in range(last, 0, -1):
-        backward(critics, member, i, h, g, rows, 0, rows)
-    weight, _ = layer(critics.online, widths, critics.members, member, 0)
+        backward(critics, member, i, h, g, rows, ZERO, rows)
+    weight, _ = layer(critics.online, widths, critics.members, member, ZERO)
     columns = np.ascontiguousarray(weight[:, w.obs.shape[1] :])
-    np.dot(outputs(g, widths, rows, 0), columns, out)
+    np.dot(outputs(g, widths, rows, ZERO), columns, out)
 
 
 @fast
@@ -339,19 +339,16 @@ def _ascend_quantiles(critics, w, pair, first, end, h, g, slope):
     size = np.float32(-1.0 / (np.float64(w.y.shape[0]) * count))
     values, one = w.q[0, first:end], np.empty_like(slope)
     for member in range(critics.members):
-        q = forward(critics, critics.online, member, pair, h, rows, 0)
+        q = forward(critics, critics.online, member, pair, h, rows, ZERO)
         for row in range(rows):
             total = np.float32(0.0) if member == 0 else values[row]
             for k in range(q.shape[1]):
                 total += q[row, k]
             values[row] = total
         _action_gradient(critics, member, w, h, g, rows, size, one)
-        if member == 0:
-            slope[:] = one
-        else:
-            for row in range(rows):
-                for k in range(slope.shape[1]):
-                    slope[row, k] += one[row, k]
+        for row in range(rows):
+            for k in range(slope.shape[1]):
+                slope[row, k] = one[row, k] if member == 0 else slope[row, k] + one[row, k]
     for row in range(rows):
         values[row] /= np.float32(count)
 
@@ -366,8 +363,8 @@ def ascend(actor, critics, w, first, end, h, g):
     batch, last = w.y.shape[0], actor.widths.shape[0] - 2
     pair, obs = w.pair[first:end], w.obs[first:end]
     _copy_obs(pair, obs)
-    action = forward(actor, actor.online, 0, obs, w.actor_h, batch, first)
-    flat = vector(action, 0, action.size)
+    action = forward(actor, actor.online, ZERO, obs, w.actor_h, batch, first)
+    flat = vector(action, ZERO, action.size)
     for k in range(flat.shape[0]):
         flat[k] = tanh(flat[k])
     for row in range(end - first):
@@ -377,38 +374,38 @@ def ascend(actor, critics, w, first, end, h, g):
     if critics.widths[critics.widths.shape[0] - 1] > 1:
         _ascend_quantiles(critics, w, pair, first, end, h, g, slope)
     else:
-        q = forward(critics, critics.online, 0, pair, h, end - first, 0)
+        q = forward(critics, critics.online, ZERO, pair, h, end - first, ZERO)
         for row in range(first, end):
             w.q[0, row] = q[row - first, 0]
         size = np.float32(-1.0 / batch)
-        _action_gradient(critics, 0, w, h, g, end - first, size, slope)
+        _action_gradient(critics, ZERO, w, h, g, end - first, size, slope)
     for row in range(end - first):
         for k in range(action.shape[1]):
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
     for i in range(last, 0, -1):
-        backward(actor, 0, i, w.actor_h, w.actor_g, batch, first, end)
+        backward(actor, ZERO, i, w.actor_h, w.actor_g, batch, first, end)
 
 
-@fast
+@inlined
 def _fill_targets(sources, at, i, actor, critics, live, w):
-    fill_targets(sources, at, i, actor, critics, live, w, 0, w.y.shape[0], w.critic_h[0])
+    fill_targets(sources, at, i, actor, critics, live, w, ZERO, w.y.shape[0], w.critic_h[0])
 
 
-@fast
+@inlined
 def _update_critics(critics, w, step, kept, sums):
     for member in range(critics.members):
         update_critic(critics, member, w, w.critic_h[0], w.critic_g[0], step, kept, sums)
 
 
-@fast
+@inlined
 def _ascend(actor, critics, w):
-    ascend(actor, critics, w, 0, w.y.shape[0], w.critic_h[0], w.critic_g[0])
+    ascend(actor, critics, w, ZERO, w.y.shape[0], w.critic_h[0], w.critic_g[0])
 
 
-@fast
+@inlined
 def _step_actor(actor, w, step):
     for i in range(actor.widths.shape[0] - 2, -1, -1):
-        step_layer(actor, 0, i, w.obs, w.actor_h, w.actor_g, step)
+        step_layer(actor, ZERO, i, w.obs, w.actor_h, w.actor_g, step)
 
 
 def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: Any) -> Any:

@@ -6,9 +6,10 @@ same bit for bit if a matrix product of half the rows equals those rows of the w
 ``FusedUpdate`` tests. The caller ensures that only one thread at a time uses Numba's thread pool.
 """
 
+import numpy as np
 from numba import njit, prange
 
-from td3core.algorithm.fused.jit import OPTIONS, called_from_python, fast
+from td3core.algorithm.fused.jit import OPTIONS, ZERO, called_from_python, fast
 from td3core.algorithm.fused.kernel import ascend, fill_targets, in_order, update_critic
 from td3core.algorithm.fused.passes import step_layer
 
@@ -26,7 +27,7 @@ def _half(w, thread):
     """Return the range of rows for a thread; empty for one of the two if the batch is small."""
     batch = w.y.shape[0]
     middle = (batch + _ROWS) // (2 * _ROWS) * _ROWS
-    return (0, middle) if thread == 0 else (middle, batch)
+    return (ZERO, middle) if thread == 0 else (middle, batch)
 
 
 @_parallel
@@ -39,7 +40,8 @@ def _fill_targets(sources, at, i, actor, critics, live, w):
 
 @_parallel
 def _update_critics(critics, w, step, kept, sums):
-    for member in prange(critics.members):
+    for thread in prange(critics.members):
+        member = np.int64(thread)
         update_critic(critics, member, w, w.critic_h[member], w.critic_g[member], step, kept, sums)
 
 
@@ -54,8 +56,8 @@ def _ascend(actor, critics, w):
 @_parallel
 def _step_actor(actor, w, step):
     for thread in prange(THREADS):
-        for i in range(thread, actor.widths.shape[0] - 1, THREADS):
-            step_layer(actor, 0, i, w.obs, w.actor_h, w.actor_g, step)
+        for i in range(np.int64(thread), actor.widths.shape[0] - 1, THREADS):
+            step_layer(actor, ZERO, i, w.obs, w.actor_h, w.actor_g, step)
 
 
 update_many = called_from_python(in_order(_fill_targets, _update_critics, _ascend, _step_actor))

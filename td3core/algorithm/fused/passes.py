@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from td3core.algorithm.adam import BETA1, BETA2, EPSILON
-from td3core.algorithm.fused.jit import fast
+from td3core.algorithm.fused.jit import ZERO, fast
 from td3core.algorithm.fused.views import matrix, vector
 from td3core.inference.layer_norm import EPSILON as NORM_EPSILON
 
@@ -367,7 +367,7 @@ def step_layer(net, member, i, x, h, g, step):
     here = outputs(g, widths, batch, i)
     inputs = x if i == 0 else outputs(h, widths, batch, i - 1)
     if widths[i + 1] == 1:
-        np.dot(vector(here, 0, batch), inputs, weight_gradient[0])
+        np.dot(vector(here, ZERO, batch), inputs, weight_gradient[0])
     else:
         np.dot(here.T, inputs, weight_gradient)
     _sum_rows(here, bias_gradient)
@@ -385,5 +385,5 @@ def descend(net, member, x, h, g, step):
     batch = x.shape[0]
     for i in range(net.widths.shape[0] - 2, -1, -1):
         if i > 0:
-            backward(net, member, i, h, g, batch, 0, batch)
+            backward(net, member, i, h, g, batch, ZERO, batch)
         step_layer(net, member, i, x, h, g, step)
