@@ -314,6 +314,7 @@ def test_a_script_that_sets_the_text_gets_facts_and_no_process(window, find, pic
     assert facts(find) == ""
 
 
+THRICE = "24 observations · 4 actions · 534 steps of 3 frames · solved at 300"
 TWICE = "24 observations · 4 actions · 800 steps of 2 frames · solved at 300"
 ONCE = "24 observations · 4 actions · 1,600 steps · solved at 300"
 
@@ -324,9 +325,9 @@ def test_the_steps_of_an_episode_are_those_of_the_agent(window, find, picker, mo
 
     monkeypatch.setattr(EnvQuery, "ask", ask)
     assert picker.currentText() == "BipedalWalker-v3"
-    assert facts(find) == TWICE
+    assert facts(find) == THRICE
     window.setup.environment.look_up()
-    assert facts(find) == TWICE
+    assert facts(find) == THRICE
     find("preset_combo").setCurrentText("BipedalWalker-v3-tqc")
     assert facts(find) == TWICE
     field = find("field_env_args")
@@ -433,7 +434,7 @@ def test_arguments_of_a_preset_go_with_it_and_those_of_the_user_stay(window, fin
     ):
         presets.setCurrentText(preset)
         config, _ = window.setup.settings(window.live.tunables())
-        assert (config.choice.action_repeat == 2) is repeated
+        assert (config.choice.action_repeat == 3) is repeated
     field.setText('{"hardcore": true}')
     presets.setCurrentText("BipedalWalker-v3-long")
     assert field.text() == '{"hardcore": true}'
