@@ -8,7 +8,7 @@ def walk(by: User) -> None:
     by.take("launch")
     by.click_text("Train your first agent")
     by.expect_step(3_000)
-    # Evaluated here first, then played.
+    # The first evaluation, of an agent that is then the newest.
     by.expect_step(5_000)
     by.expect_text("replay_title", "newest")
     by.expect_moving()

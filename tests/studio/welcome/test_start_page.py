@@ -201,16 +201,17 @@ def test_how_long_a_training_takes_is_that_of_an_earlier_run(
 def test_runs_of_another_machine_or_too_short_ones_promise_nothing(tmp_path: Path) -> None:
     preset = preset_for(FIRST_ENV)
     assert preset is not None
-    values = dict(preset.values) | {"steps": 100_000}
-    elsewhere = make_run(tmp_path, FIRST_ENV, reached=100_000, **values)
+    values = dict(preset.values)
+    steps = values["steps"]
+    elsewhere = make_run(tmp_path, FIRST_ENV, reached=steps, **values)
     file = elsewhere.path / "run.toml"
     file.write_text(file.read_text().replace("cores = ", "cores = 9"))
     make_run(tmp_path, FIRST_ENV, reached=500, **values | {"steps": 500})
     # An earlier version had another preset of this name.
-    make_run(tmp_path, FIRST_ENV, reached=100_000, **values | {"batch_size": 64})
+    make_run(tmp_path, FIRST_ENV, reached=steps, **values | {"batch_size": 64})
     assert read_facts(tmp_path, lambda: False).first_s is None
-    make_run(tmp_path, FIRST_ENV, reached=100_000, numerics="avx2", **values)
-    assert read_facts(tmp_path, lambda: False).first_s == pytest.approx(100_000 / 150, rel=0.01)
+    make_run(tmp_path, FIRST_ENV, reached=steps, numerics="avx2", **values)
+    assert read_facts(tmp_path, lambda: False).first_s == pytest.approx(steps / 150, rel=0.01)
     assert read_facts(tmp_path / "none", lambda: False).recent == ()
 
 
