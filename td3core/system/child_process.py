@@ -5,14 +5,16 @@ its first imports could execute untrusted files there. A child may import the sa
 as its parent (:mod:`td3core.system.allowed_code`).
 """
 
+import contextlib
 import json
 import multiprocessing
 import os
 import pickle
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -38,6 +40,17 @@ def python_command(code: str, words: Sequence[str] = ()) -> list[str]:
     """
     begin = "import json, sys\nsys.path[:] = json.loads(sys.argv.pop(1))\n"
     return [sys.executable, "-P", "-c", begin + code, json.dumps(absolute_path()), *words]
+
+
+def kill_session(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a process started with ``start_new_session``, and the processes it has started.
+
+    Windows has no sessions; there only the process itself is killed.
+    """
+    if os.name == "posix" and process.poll() is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 class UpdatedError(RequestError):
@@ -141,7 +154,7 @@ def _run(version: str, pipe: Connection, work: _Sealed) -> None:
     target(pipe, *args)
 
 
-@contextmanager
+@contextlib.contextmanager
 def without_current_folder() -> Iterator[None]:
     """Keep interpreters started here from importing from the current folder."""
     with _starting:

@@ -13,7 +13,6 @@ import contextlib
 import logging
 import os
 import queue
-import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +20,7 @@ from typing import Any
 
 from td3core import __version__
 from td3core.system import allowed_code
-from td3core.system.child_process import python_command
+from td3core.system.child_process import kill_session, python_command
 from td3core.system.json_lines import Codec, LineBuffer, Unknown
 
 log = logging.getLogger(__name__)
@@ -128,10 +127,10 @@ class MessageProcess:
 
     def kill(self) -> None:
         """Kill the process; if it has its own session, also the processes it has started."""
-        if self._own_session and os.name == "posix" and self._process.poll() is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
-        self._process.kill()
+        if self._own_session:
+            kill_session(self._process)
+        else:
+            self._process.kill()
 
     def join(self, timeout_s: float | None = None) -> bool:
         """Wait for the process to end and ``on_end`` to return; return whether both have."""

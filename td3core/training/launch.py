@@ -398,7 +398,9 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     """
     try:
         kernel_cache.provide(
-            lambda message: report(Preparing(message=message)), lambda: control.stopping
+            lambda message: report(Preparing(message=message)),
+            lambda: control.stopping,
+            plan.config.torch_threads,
         )
     except kernel_cache.KernelError as problem:
         if not plan.may_take_torch:

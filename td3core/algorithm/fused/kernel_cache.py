@@ -1,8 +1,9 @@
 """Loads the compiled update into this process, from the user's cache or after compiling it.
 
 Compiling takes half a minute, so it is done once per processor and version, in a separate process
-(:mod:`td3core.algorithm.fused.compile`), and the result is cached. A problem with the cache costs
-time but does not end a run.
+(:mod:`td3core.algorithm.fused.compile`), and the result is cached: in one file what runs on one
+thread need, in another what all runs need. A problem with the cache costs time but does not end a
+run.
 """
 
 import importlib
@@ -12,18 +13,19 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 from filelock import Timeout
 
 from td3core.algorithm.fused import cache_file
+from td3core.config.run_config import default_threads
 from td3core.errors import RunError, StoppedError, brief
-from td3core.system.child_process import python_command
+from td3core.system.child_process import kill_session, python_command
 from td3core.text import Text
 
 log = logging.getLogger(__name__)
@@ -33,9 +35,13 @@ Announce = Callable[[Text], None]
 CANNOT_KEEP = 3
 """Exit code of the compiler: its result could not be written to the cache."""
 
+MOST_THREADS = 2
+"""The update uses at most so many threads."""
+
 _POLL_S = 0.1
-_loaded = threading.Event()
 _providing = threading.Lock()
+_loaded = SimpleNamespace(threads=0)
+"""For how many threads the update is loaded in this process."""
 
 
 class KernelError(RunError):
@@ -49,25 +55,29 @@ def works() -> bool:
 
 
 def provide(
-    announce: Announce = lambda _: None, stopped: Callable[[], bool] = lambda: False
+    announce: Announce = lambda _: None,
+    stopped: Callable[[], bool] = lambda: False,
+    threads: int = MOST_THREADS,
 ) -> None:
     """Load the compiled update into this process; if it is not in the cache, compile it first.
 
     Args:
         announce: called with a message if this takes longer.
         stopped: polled; True ends the wait.
+        threads: the most that an update may use. For one thread, less is compiled.
 
     Raises:
         KernelError: it cannot be compiled here.
         StoppedError: ``stopped`` returned True.
     """
-    if _loaded.is_set():
+    threads = min(threads, MOST_THREADS)
+    if _loaded.threads >= threads:
         return
     with _one_thread_at_a_time(stopped):
-        if not _loaded.is_set():
+        if _loaded.threads < threads:
             machine_code = load_libraries()
             try:
-                _load_from_cache(machine_code, announce, stopped)
+                _load_from_cache(machine_code, threads, announce, stopped)
             except (cache_file.UntrustedError, OSError) as problem:
                 announce(
                     Text(
@@ -76,8 +86,8 @@ def provide(
                         reason=cache_file.reason(problem),
                     )
                 )
-                machine_code.install(_compile_privately(stopped))
-            _loaded.set()
+                machine_code.install(_compile_privately(threads, stopped))
+            _loaded.threads = threads
 
 
 def examine() -> tuple[bool | None, Text]:
@@ -87,21 +97,34 @@ def examine() -> tuple[bool | None, Text]:
     """
     if not works():
         return None, Text("switched off, or Numba is missing: torch computes the updates")
+    damaged = None
     try:
-        path = cache_file.path_of(load_libraries().key())
-        cache_file.require_private_folder()
-        cache_file.read(path)
-    except FileNotFoundError:
-        return None, Text("not there yet; the first training run compiles it")
-    except cache_file.DamagedError:
-        return False, Text("{file} is damaged; the next run compiles it again", file=path)
+        paths = _paths(load_libraries(), min(default_threads(), MOST_THREADS))
+        for path in paths:
+            try:
+                cache_file.require_private_folder()
+                cache_file.read(path)
+            except FileNotFoundError:
+                continue
+            except cache_file.DamagedError:
+                damaged = path
+            else:
+                return True, Text("ready")
     except (cache_file.UntrustedError, OSError) as problem:
         return False, Text(
             "{reason}; every process compiles it for itself", reason=cache_file.reason(problem)
         )
     except KernelError as problem:
         return False, problem.message
-    return True, Text("ready")
+    if damaged:
+        return False, Text("{file} is damaged; the next run compiles it again", file=damaged)
+    return None, Text("not there yet; the first training run compiles it")
+
+
+def _paths(machine_code: ModuleType, threads: int) -> list[Path]:
+    """Return the files with the code for so many threads, the smallest one first."""
+    key = machine_code.key()
+    return [cache_file.path_of(f"{key}-{each}") for each in range(threads, MOST_THREADS + 1)]
 
 
 @contextmanager
@@ -154,7 +177,7 @@ def _threading_layer() -> str:
 
 
 def _load_from_cache(
-    machine_code: ModuleType, announce: Announce, stopped: Callable[[], bool]
+    machine_code: ModuleType, threads: int, announce: Announce, stopped: Callable[[], bool]
 ) -> None:
     """Load the machine code from the cache; compile it first if necessary.
 
@@ -162,26 +185,35 @@ def _load_from_cache(
         UntrustedError: others may write to the cache.
         OSError: it cannot be read or written.
     """
-    path = cache_file.path_of(machine_code.key())
+    paths = _paths(machine_code, threads)
     cache_file.make_folder()
     compiled = False
-    while True:
+    while not _install_one_of(paths, machine_code, announce):
+        if compiled:
+            raise OSError("what was written cannot be read back")
+        compiled = _compile_or_wait(paths[0], threads, announce, stopped)
+
+
+def _install_one_of(paths: Sequence[Path], machine_code: ModuleType, announce: Announce) -> bool:
+    """Install the first of these files that exists and is sound; return whether one is."""
+    damaged = False
+    for path in paths:
         try:
             _install(machine_code, path)
         except FileNotFoundError:
-            pass
+            continue
         except cache_file.DamagedError:
-            announce(
-                Text(
-                    "The compiled update in {folder} is damaged; it is compiled again.",
-                    folder=path.parent,
-                )
-            )
+            damaged = True
         else:
-            return
-        if compiled:
-            raise OSError("what was written cannot be read back")
-        compiled = _compile_or_wait(path, announce, stopped)
+            return True
+    if damaged:
+        announce(
+            Text(
+                "The compiled update in {folder} is damaged; it is compiled again.",
+                folder=paths[0].parent,
+            )
+        )
+    return False
 
 
 def _install(machine_code: ModuleType, path: Path) -> None:
@@ -195,7 +227,9 @@ def _install(machine_code: ModuleType, path: Path) -> None:
         raise cache_file.DamagedError from problem
 
 
-def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]) -> bool:
+def _compile_or_wait(
+    path: Path, threads: int, announce: Announce, stopped: Callable[[], bool]
+) -> bool:
     """Compile into the cache, or wait for another process to do so; return whether this one did.
 
     Raises:
@@ -210,7 +244,7 @@ def _compile_or_wait(path: Path, announce: Announce, stopped: Callable[[], bool]
                 " minute."
             )
         )
-        _compile(path, stopped, in_cache=True)
+        _compile(path, threads, stopped, in_cache=True)
         return True
     announce(Text("Waiting while another process compiles the update for this computer."))
     while _another_compiles():
@@ -227,23 +261,23 @@ def _another_compiles() -> bool:
         return True
 
 
-def _compile_privately(stopped: Callable[[], bool]) -> bytes:
+def _compile_privately(threads: int, stopped: Callable[[], bool]) -> bytes:
     """Compile for this process alone."""
     try:
         with tempfile.TemporaryDirectory(prefix="td3-studio-") as folder:
             path = Path(folder) / "update"
-            _compile(path, stopped, in_cache=False)
+            _compile(path, threads, stopped, in_cache=False)
             return cache_file.read(path)
     except (cache_file.DamagedError, OSError) as problem:
         raise _cannot_compile(str(problem)) from problem
 
 
-def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None:
+def _compile(path: Path, threads: int, stopped: Callable[[], bool], *, in_cache: bool) -> None:
     """Run the compiler and wait for it; kill it if the wait ends early."""
     with tempfile.TemporaryFile() as errors:
         quiet = subprocess.DEVNULL
         process = subprocess.Popen(  # noqa: S603
-            _command(path, in_cache=in_cache),
+            _command(path, threads, in_cache=in_cache),
             stdin=quiet,
             stdout=quiet,
             stderr=errors,
@@ -254,7 +288,7 @@ def _compile(path: Path, stopped: Callable[[], bool], *, in_cache: bool) -> None
             while (code := _exit_code(process)) is None:
                 _require_not_stopped(stopped)
         finally:
-            process.kill()
+            kill_session(process)
             process.wait()
         if code == 0:
             return
@@ -274,6 +308,6 @@ def _exit_code(process: "subprocess.Popen[bytes]") -> int | None:
         return None
 
 
-def _command(path: Path, *, in_cache: bool) -> list[str]:
+def _command(path: Path, threads: int, *, in_cache: bool) -> list[str]:
     code = "import sys\nfrom td3core.algorithm.fused.compile import main\nsys.exit(main(sys.argv))"
-    return python_command(code, [str(path), "cache" if in_cache else "private"])
+    return python_command(code, [str(path), str(threads), "cache" if in_cache else "private"])

@@ -70,13 +70,13 @@ class KernelChoice:
         if self._may_be_parallel and self._calls > self.RECHECK_AFTER_CALLS:
             self._begin_trials()
             return self(count, arguments)
-        return self._run(self.parallel, arguments)
+        return self.run(self.parallel, arguments)
 
     def _try(self, count: int, arguments: tuple[Any, ...]) -> int:
         block, place = divmod(self._calls - 1, self.BLOCK)
         threaded = block % 2 == 1
         start = time.perf_counter()
-        moved = self._run(threaded, arguments)
+        moved = self.run(threaded, arguments)
         if place == 0:
             # Not measured: this call wakes the threads.
             self._seconds[threaded].append(0.0)
@@ -113,7 +113,8 @@ class KernelChoice:
         ]
         return bool(results[0] == results[1])
 
-    def _run(self, threaded: bool, arguments: tuple[Any, ...]) -> int:
+    def run(self, threaded: bool, arguments: tuple[Any, ...]) -> int:
+        """Do updates; two threads are used only if no other call in this process uses them."""
         if not threaded or not self._pool.acquire(blocking=False):
             return self._on_one_thread(arguments)
         try:
@@ -211,6 +212,10 @@ class FusedUpdate:
             self._tunables, self._live = tunables, _live(tunables)
         rest = self._live, updates, self._work, self._sums
         return self.choice(count, (sources, draws.buffer.layout, *self._networks, *rest))
+
+    def try_out(self, threads: int) -> None:
+        """Do an update on one or two threads, of copies of the networks, so that it is compiled."""
+        self.choice.run(threads > 1, self._trial(parallel.SMALLEST_BATCH))
 
     def _trial(self, batch: int) -> tuple[Any, ...]:
         """Return the arguments of a trial update: copies of the networks, and random inputs."""

@@ -36,21 +36,29 @@ class Cache:
         self.said: list[str] = []
         self.compiled: list[str] = []
         """Where to, each time: "cache" or "private"."""
+        self.threads: list[int] = []
+        """And for how many."""
         self.script = _COPY
         monkeypatch.setattr(kernel_cache, "_command", self._command)
 
     @property
     def path(self) -> Path:
-        return cache_file.path_of(machine_code.key())
+        """Where the update for all runs is."""
+        return cache_file.path_of(f"{machine_code.key()}-2")
 
-    def _command(self, path: Path, *, in_cache: bool) -> list[str]:
+    def _command(self, path: Path, threads: int, *, in_cache: bool) -> list[str]:
         self.compiled.append("cache" if in_cache else "private")
+        self.threads.append(threads)
         return [sys.executable, "-c", self.script, str(self._made), str(path)]
 
-    def provide(self, stopped: Callable[[], bool] = lambda: False) -> None:
+    def provide(self, stopped: Callable[[], bool] = lambda: False, threads: int = 2) -> None:
         """Load the update as a new process would."""
-        self.monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
-        kernel_cache.provide(lambda text: self.said.append(str(text)), stopped)
+        self.monkeypatch.setattr(kernel_cache, "_loaded", SimpleNamespace(threads=0))
+        self.provide_more(stopped, threads)
+
+    def provide_more(self, stopped: Callable[[], bool] = lambda: False, threads: int = 2) -> None:
+        """Load it in a process that may have loaded it before."""
+        kernel_cache.provide(lambda text: self.said.append(str(text)), stopped, threads)
 
     def plant(self, mark: Path) -> Path:
         """Put a file there that is undamaged, and makes ``mark`` when it is loaded."""
@@ -86,6 +94,35 @@ def test_the_update_is_compiled_once_and_found_from_then_on(cache: Cache) -> Non
     assert ["happens once" in each for each in cache.said] == [True]
     cache.provide()
     assert len(cache.compiled) == len(cache.said) == 1
+
+
+def test_runs_on_one_thread_wait_only_for_what_they_need(cache: Cache) -> None:
+    cache.provide(threads=1)
+    cache.provide(threads=1)
+    assert cache.threads == [1]
+    assert not cache.path.exists()
+    cache.provide_more(threads=8)
+    cache.provide(threads=3)
+    assert cache.threads == [1, 2]
+
+
+def test_what_all_runs_need_serves_those_on_one_thread(cache: Cache) -> None:
+    cache.provide()
+    cache.provide(threads=1)
+    cache.provide_more(threads=2)
+    assert cache.threads == [2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_doctor_asks_for_what_the_next_run_needs(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, threads: int
+) -> None:
+    monkeypatch.setattr(kernel_cache, "default_threads", lambda: threads)
+    assert kernel_cache.examine()[0] is None
+    cache.provide(threads=1)
+    assert kernel_cache.examine()[0] is (True if threads == 1 else None)
+    cache.provide()
+    assert kernel_cache.examine()[0] is True
 
 
 @pytest.mark.parametrize(
@@ -245,13 +282,24 @@ def test_a_compiler_that_dies_is_named_in_one_sentence(
 
 
 def test_a_stop_ends_the_wait_and_the_compiler(cache: Cache) -> None:
-    cache.script = "import time\ntime.sleep(60)"
+    # It compiles in processes of its own.
+    cache.script = (
+        "import subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'import time; time.sleep(60)'])"
+    )
+    this = psutil.Process()
     # Others of this process, such as the one that tracks shared memory.
-    before, began = set(psutil.Process().children()), time.monotonic()
+    before, began = set(this.children(recursive=True)), time.monotonic()
+    started: set[psutil.Process] = set()
+
+    def both_run() -> bool:
+        started.update(set(this.children(recursive=True)) - before)
+        return len(started) == 2
+
     with pytest.raises(StoppedError):
-        cache.provide(lambda: bool(set(psutil.Process().children()) - before))
+        cache.provide(both_run)
     assert time.monotonic() - began < 2
-    assert set(psutil.Process().children()) <= before
+    assert psutil.wait_procs(started, timeout=2)[1] == []
 
 
 def test_two_processes_do_not_compile_at_once(cache: Cache) -> None:
@@ -265,7 +313,7 @@ def test_two_processes_do_not_compile_at_once(cache: Cache) -> None:
     other = cache_file.lock()
     other.acquire()
     thread = threading.Thread(target=kernel_cache.provide, args=(say,))
-    cache.monkeypatch.setattr(kernel_cache, "_loaded", threading.Event())
+    cache.monkeypatch.setattr(kernel_cache, "_loaded", SimpleNamespace(threads=0))
     thread.start()
     assert waiting.wait(5)
     cache_file.write(cache.path, GOOD)
@@ -308,7 +356,7 @@ def test_where_numba_is_switched_off_there_is_none(monkeypatch: pytest.MonkeyPat
 def compiler(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """Return a compiler of this process; each of its calls is counted in ``cache.compiled``."""
 
-    def compile_update() -> bytes:
+    def compile_update(_: int) -> bytes:
         cache.compiled.append("here")
         return GOOD
 
@@ -316,7 +364,7 @@ def compiler(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]
     monkeypatch.setattr(os, "nice", lambda _: 0, raising=False)
     monkeypatch.setattr(os, "umask", lambda _: 0)
     cache_file.make_folder()
-    return lambda: compiling.main(["", str(cache.path), "cache"])
+    return lambda: compiling.main(["", str(cache.path), "2", "cache"])
 
 
 def test_what_another_process_has_compiled_meanwhile_is_not_compiled_again(

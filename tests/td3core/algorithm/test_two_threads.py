@@ -166,7 +166,7 @@ class FakeKernels:
         self.actor_seconds = 0.0
         self.ran: list[bool] = []
         self._clock = 0.0
-        monkeypatch.setattr(choice, "_run", self._run)
+        monkeypatch.setattr(choice, "run", self._run)
         monkeypatch.setattr("time.perf_counter", lambda: self._clock)
 
     def _run(self, threaded: bool, _: Any) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from td3core import checkpoint
-from td3core.algorithm.fused import kernel, kernel_cache
+from td3core.algorithm.fused import kernel, kernel_cache, parallel
 from td3core.algorithm.fused.update import FusedUpdate
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Started, Warned
@@ -21,15 +21,28 @@ from tests.td3core.training.resuming import go_on, stopped
 VALUES: dict[str, Any] = {"steps": 120, "eval_interval": 40, "checkpoint_interval": 40}
 
 
+def compiled_here() -> int:
+    """Return how many kernels this process has compiled, instead of loading them."""
+    kernels = kernel.update_many, parallel.update_many
+    return sum(sum(each.stats.cache_misses.values()) for each in kernels)
+
+
 def test_a_run_says_and_records_what_computed_its_updates(runs_dir: Path) -> None:
-    before = kernel.update_many.stats.cache_misses
+    before = compiled_here()
     outcome, told = run(runs_dir, **VALUES)
-    assert kernel.update_many.stats.cache_misses == before, "the run compiled something itself"
+    assert compiled_here() == before, "the run compiled something itself"
     assert isinstance(outcome, Ended)
     assert str(told.all(Started)[0].engine).startswith("the compiled update, ")
     assert outcome.last_checkpoint is not None
     assert checkpoint.read_header(outcome.last_checkpoint).numerics["engine"] == "compiled"
     assert outcome.updates == 100
+
+
+def test_a_run_on_two_threads_compiles_nothing_either(runs_dir: Path) -> None:
+    before = compiled_here()
+    finish(runs_dir, **VALUES, threads=2, batch_size=parallel.SMALLEST_BATCH)
+    assert parallel.update_many.stats.cache_hits, "the second kernel was not even called"
+    assert compiled_here() == before
 
 
 @pytest.mark.parametrize(

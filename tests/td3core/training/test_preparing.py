@@ -32,7 +32,7 @@ WAIT = Text("Compiling the update.")
 def compiling(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every run have to wait for the compiled update, a stop of which takes no time."""
 
-    def provide(announce: Callable[[Text], None], stopped: Callable[[], bool]) -> None:
+    def provide(announce: Callable[[Text], None], stopped: Callable[[], bool], _: int) -> None:
         announce(WAIT)
         if stopped():
             raise StoppedError
