@@ -9,7 +9,7 @@ from PySide6.QtCore import QEventLoop, QPoint, QTimer
 from PySide6.QtGui import QImage, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMainWindow, QToolTip, QWidget
 
-_PATIENCE_S = 40
+_PATIENCE_S = 90
 _SETTLED_MS = 350
 
 
