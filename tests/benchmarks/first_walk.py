@@ -6,7 +6,8 @@ For each seed: a window of 1280x800 without a screen, a click on *Train your fir
 nothing else until the run has finished, or until it is solved. Prints the seconds from the click
 to the first evaluation that solves the environment, and to the end of the run, with what the
 process spent on the processors. The runs stay in a folder for each seed in DIR: ``proven.py add
-RUN...`` measures them. The first seed of a process also loads its libraries.
+RUN...`` measures them. As in the studio, torch is loaded before the click; the first seed of a
+process loads the compiled update after it.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
+from studio.session.worker import load_engine_in_background  # noqa: E402
 from td3core.protocol.events import Ended, Evaluated, Started  # noqa: E402
 from tests.walkthroughs.user import User  # noqa: E402
 
@@ -88,6 +90,7 @@ def main() -> None:
     options = parser.parse_args()
     app = QApplication([])
     sys.setswitchinterval(SWITCH_INTERVAL_S)
+    load_engine_in_background().join()
     for seed in options.seeds:
         with tempfile.TemporaryDirectory(prefix="td3-studio-walk-") as made:
             QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, made)
