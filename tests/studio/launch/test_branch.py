@@ -448,8 +448,8 @@ def test_the_list_says_how_much_room_the_run_takes(window, parent):
 def test_the_defaults_of_the_sliders_stay_those_of_the_preset(qtbot, window, find, parent):
     values = {"steps": 1600, "tau": 0.3}
     config, tunables = branch_settings(parent.last, read_header(parent.last), values)
-    window.launcher.branch_as(parent.last, config, tunables)
-    qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
+    with qtbot.waitSignal(window.model.run_ended, timeout=60_000):
+        window.launcher.branch_as(parent.last, config, tunables)
     wait_until_idle(qtbot, window)
     assert window.controller.state is SessionState.IDLE
     assert window.live.tunables().tau == 0.3

@@ -128,8 +128,8 @@ def test_what_was_drawn_equals_what_would_have_been_drawn_at_one_go(
 ):
     whole = train_before(tmp_path / "whole", stop_at=10**9)
     run = train_before(runs_dir)
-    window.launcher.resume(run.path)
-    qtbot.waitUntil(lambda: window.controller.busy, timeout=20_000)
+    with qtbot.waitSignal(window.model.run_ended, timeout=60_000):
+        window.launcher.resume(run.path)
     wait_until_idle(qtbot, window)
     drawn = window.model.record.curves.episodes.rows()[:, :2]
     rows = read_table(whole.path / "episodes.csv")
