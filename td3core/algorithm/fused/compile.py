@@ -25,10 +25,6 @@ _NICENESS = 10
 
 def compile_update(threads: int) -> bytes:
     """Compile the update for one thread, and for two if needed; return the machine code."""
-    kernel_cache.load_libraries()
-    # Imported here: it takes seconds to load, and the lock must be acquired first.
-    from td3core.algorithm.fused import machine_code
-
     context = multiprocessing.get_context("spawn")
     # Numba compiles one function at a time in a process.
     with without_current_folder(), ProcessPoolExecutor(1, context) as pool:
@@ -36,12 +32,14 @@ def compile_update(threads: int) -> bytes:
         compiled = _compile_kernel(1)
         for other in others:
             compiled |= other.result()
-    return machine_code.to_bytes(compiled)
+    data: bytes = kernel_cache.load_libraries().to_bytes(compiled)
+    return data
 
 
 def _compile_kernel(threads: int) -> "Compiled":
     """Compile one of the two by running it for a tiny agent."""
     kernel_cache.load_libraries()
+    # Imported here: they take seconds to load, and the lock must be acquired first.
     from td3core.algorithm.fused import machine_code
     from td3core.algorithm.td3 import TD3
     from td3core.config import make_settings
