@@ -33,7 +33,7 @@ class RunQueue(QObject):
     ) -> None:
         super().__init__(parent)
         self._shared, self._is_busy = SharedQueue(runs_dir.absolute()), is_busy
-        self._closed = self._claiming = False
+        self._closed = self._claiming = self._claim_again = False
         self._claimed: QueuedRun | None = None
         """Taken out of the queue, but not started yet."""
         self._looking = False
@@ -75,6 +75,8 @@ class RunQueue(QObject):
     @Slot()
     def start_next(self) -> None:
         """Start the next waiting run, whichever window added it, unless one is training."""
+        # A claim under way may have found nothing just before something could start.
+        self._claim_again = self._claiming
         if not (self._closed or self._claiming or self._is_busy()):
             self._claiming = True
             self._disk.add(partial(outcome_of, self._claim), self._on_claimed)
@@ -132,6 +134,8 @@ class RunQueue(QObject):
         self._on_synced(outcome)
         run = self._claimed
         if run is None:
+            if self._claim_again:
+                self.start_next()
             return
         if self._closed or self._is_busy():
             # Something else was started meanwhile.

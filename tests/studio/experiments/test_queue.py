@@ -180,6 +180,29 @@ def test_a_run_that_could_not_start_stays_listed_and_the_next_one_starts(
     assert queue.runs == ()
 
 
+def test_a_run_tried_again_while_the_queue_still_looks_for_the_next_one_starts(
+    qtbot, open_queue, runs_dir, machine, monkeypatch
+) -> None:
+    write_queue(runs_dir, (replace(queued(1), problem="Its checkpoint is gone."),))
+    queue = open_queue()
+    qtbot.waitUntil(lambda: len(queue.runs) == 1)
+    claim, found, asked = SharedQueue.claim, threading.Event(), threading.Event()
+
+    def claim_slowly(shared: SharedQueue) -> QueuedRun | None:
+        claimed = claim(shared)
+        found.set()
+        assert asked.wait(10)
+        return claimed
+
+    monkeypatch.setattr(SharedQueue, "claim", claim_slowly)
+    queue.on_ended()
+    qtbot.waitUntil(found.is_set)
+    queue.start_again()
+    asked.set()
+    qtbot.waitUntil(lambda: machine.started == [1])
+    assert queue.runs == ()
+
+
 # Several windows on one folder --------------------------------------------------------------------
 
 
