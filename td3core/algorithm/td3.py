@@ -66,8 +66,8 @@ class TD3:
         self._smoothing = generator(config.seed, Purpose.SMOOTHING)
         self._metrics = UpdateMetrics([n for each in groups.values() for n in each.names], device)
         # Always explicit: an environment may change torch's default data type or device.
-        live = torch.zeros(4, dtype=torch.float32, device=device)
-        self._gamma, self._tau, self._sigma, self._clip = live.unbind()
+        live = torch.zeros(5, dtype=torch.float32, device=device)
+        self._gamma, self._tau, self._sigma, self._clip, self._penalty = live.unbind()
         self._stepped_at: dict[str, float] = {}
         """By role, learning rate of the last step."""
         self._unmeasured = set[str]()
@@ -94,6 +94,7 @@ class TD3:
         self._tau.fill_(tunables.tau)
         self._sigma.fill_(tunables.policy_noise)
         self._clip.fill_(tunables.noise_clip)
+        self._penalty.fill_(tunables.action_penalty)
         self.actor.lr.fill_(tunables.actor_lr)
         self.critics.lr.fill_(tunables.critic_lr)
 
@@ -154,10 +155,18 @@ class TD3:
         self._metrics.add_critics(q, y, losses)
 
     def _update_actor(self, obs: Tensor) -> None:
-        """Step the actor on L = -mean Q1(s, π(s)); the critics get no gradient."""
-        loss = -_value(self.critics.online.networks[0], obs, act(self.actor.online, obs)).mean()
-        self.actor.descend(loss)
-        self._metrics.add_actor(loss)
+        """Step the actor to increase Q1(s, π(s)); the critics get no gradient."""
+        action = act(self.actor.online, obs)
+        self._step_actor(_value(self.critics.online.networks[0], obs, action), action)
+
+    def _step_actor(self, value: Tensor, action: Tensor) -> None:
+        """Step the actor on L = -mean Q(s, π(s)) + λ mean π(s)², over batch and dimensions.
+
+        The metric leaves out the penalty.
+        """
+        expected = value.mean()
+        self.actor.descend(self._penalty * action.square().mean() - expected)
+        self._metrics.add_actor(-expected)
 
     # Other engines, metrics and state -----------------------------------------------------------
 

@@ -70,11 +70,11 @@ class TQC(TD3):
         self._metrics.add_critics(q, target, losses)
 
     def _update_actor(self, obs: Tensor) -> None:
-        """Step the actor on L = -mean of all quantiles at (s, π(s)); critics get no gradient."""
-        pair = torch.cat((obs, act(self.actor.online, obs)), 1)
-        loss = -torch.cat([critic(pair) for critic in self.critics.online.networks], 1).mean()
-        self.actor.descend(loss)
-        self._metrics.add_actor(loss)
+        """Step the actor to increase all quantiles at (s, π(s)); critics get no gradient."""
+        action = act(self.actor.online, obs)
+        pair = torch.cat((obs, action), 1)
+        quantiles = torch.cat([critic(pair) for critic in self.critics.online.networks], 1)
+        self._step_actor(quantiles, action)
 
 
 def quantile_huber_loss(theta: Tensor, y: Tensor, levels: Tensor, weights: Tensor) -> Tensor:

@@ -224,6 +224,19 @@ class Tunables:
             " already smaller."
         ),
     )
+    action_penalty: float = setting(
+        0.0,
+        label=Text("Action penalty"),
+        symbol="λ",
+        low=0.0,
+        high=1e6,
+        shown=(0.0, 2.0),
+        help=Text(
+            "The actor minimises −mean Q₁(s, π(s)) + λ mean π(s)². Actions become smaller, and do"
+            " not stick to their bounds, where tanh has no gradient: less effort, calmer movements"
+            " (action_l2 of OpenAI Baselines' DDPG with HER uses 1). The paper uses 0."
+        ),
+    )
     reward_floor: float = setting(
         NO_FLOOR,
         label=Text("Reward floor"),

@@ -267,6 +267,8 @@ class _Export:
             self._note("Exploration noise stays as it is: it does not decay.")
         if config.num_envs > 1:
             self._note(f"The agent learned in {config.num_envs} environments at once, not in one.")
+        if tunables.action_penalty:
+            self._note("The penalty on the actor's actions is not carried over.")
         if tunables.noise_correlation:
             self._note("Exploration noise is not correlated from step to step.")
         if (config.reward_scale, tunables.reward_floor) != (1.0, NO_FLOOR):

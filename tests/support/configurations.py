@@ -45,6 +45,7 @@ LIVE: dict[str, tuple[Any, ...]] = {
     "update_interval": (1, 3),
     "n_step": (1, 2, 3, 4, 5),
     "noise_correlation": (0.0, 0.9),
+    "action_penalty": (0.0, 0.5),
     "exploration_noise_decay": (0.999, 1.0),
 }
 """Live settings, and the values they are changed to."""
@@ -171,6 +172,7 @@ def _settings(source: random.Random) -> dict[str, Any]:
         "update_interval": choice((1, 1, 3)),
         "n_step": choice((1, 2, 3, 5)),
         "noise_correlation": choice((0.0, 0.0, 0.9)),
+        "action_penalty": choice((0.0, 0.0, 0.5)),
         "exploration_noise_decay": choice((1.0, 0.999)),
         "exploration_noise_min": choice((0.0, 0.05)),
         "critic_layer_norm": flag(),

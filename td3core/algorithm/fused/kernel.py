@@ -37,6 +37,7 @@ class Live(NamedTuple):
     noise_clip: float
     actor_lr: float
     critic_lr: float
+    action_penalty: float
     policy_delay: int
     dropped_quantiles: int
 
@@ -354,8 +355,8 @@ def _ascend_quantiles(critics, w, pair, first, end, h, g, slope):
 
 
 @fast
-def ascend(actor, critics, w, first, end, h, g):
-    """Write the gradients of L = -mean Q1(s, π(s)) at the outputs of the actor's layers.
+def ascend(actor, critics, live, w, first, end, h, g):
+    """Write the gradients of L = -mean Q1(s, π(s)) + λ mean π(s)² at the actor's layers.
 
     Only for the rows from ``first`` to ``end``; ``h`` and ``g`` receive the critic's outputs and
     the gradients there.
@@ -379,8 +380,10 @@ def ascend(actor, critics, w, first, end, h, g):
             w.q[0, row] = q[row - first, 0]
         size = np.float32(-1.0 / batch)
         _action_gradient(critics, ZERO, w, h, g, end - first, size, slope)
+    penalty = np.float32(2.0 * live.action_penalty / (batch * action.shape[1]))
     for row in range(end - first):
         for k in range(action.shape[1]):
+            slope[row, k] += penalty * action[row, k]
             slope[row, k] *= np.float32(1.0) - action[row, k] * action[row, k]
     for i in range(last, 0, -1):
         backward(actor, ZERO, i, w.actor_h, w.actor_g, batch, first, end)
@@ -398,8 +401,8 @@ def _update_critics(critics, w, step, kept, sums):
 
 
 @inlined
-def _ascend(actor, critics, w):
-    ascend(actor, critics, w, ZERO, w.y.shape[0], w.critic_h[0], w.critic_g[0])
+def _ascend(actor, critics, live, w):
+    ascend(actor, critics, live, w, ZERO, w.y.shape[0], w.critic_h[0], w.critic_g[0])
 
 
 @inlined
@@ -437,7 +440,7 @@ def in_order(fill_targets: Any, update_critics: Any, ascend: Any, step_actor: An
             update_critics(critics, w, step, kept_atoms(critics, live), sums)
             _measure_errors(critics, w, sums)
             if moves_actor:
-                ascend(actor, critics, w)
+                ascend(actor, critics, live, w)
                 sums[SLOT.actor_loss] -= _mean(w.q[0])
                 step_actor(actor, w, begin_step(actor, live.actor_lr, live.tau, True))
                 moved += 1

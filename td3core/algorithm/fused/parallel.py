@@ -46,11 +46,12 @@ def _update_critics(critics, w, step, kept, sums):
 
 
 @_parallel
-def _ascend(actor, critics, w):
+def _ascend(actor, critics, live, w):
     for thread in prange(THREADS):
         first, end = _half(w, thread)
         if first < end:
-            ascend(actor, critics, w, first, end, w.critic_h[thread], w.critic_g[thread])
+            h, g = w.critic_h[thread], w.critic_g[thread]
+            ascend(actor, critics, live, w, first, end, h, g)
 
 
 @_parallel

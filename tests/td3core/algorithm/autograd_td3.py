@@ -56,7 +56,9 @@ class AutogradTD3:
             self._average()
 
     def _update_actor(self, obs: Tensor) -> None:
-        loss = -self.value("critic1", obs, self.act("actor", obs)).mean()
+        action = self.act("actor", obs)
+        loss = -self.value("critic1", obs, action).mean()
+        loss = loss + self.tunables.action_penalty * (action**2).mean()
         parameters = list(self.nets["actor"].parameters())
         for parameter, gradient in zip(
             parameters, torch.autograd.grad(loss, parameters), strict=True

@@ -161,7 +161,8 @@ class ReferenceTD3:
         pair = forward(critic, np.concatenate([obs, action], axis=1), *self.critic)
         each = np.full((len(obs), 1), -1.0 / len(obs))
         _, slope = backward(critic, pair, each, *self.critic)
-        slope = slope[:, obs.shape[1] :] * (1.0 - action**2)
+        slope = slope[:, obs.shape[1] :] + 2.0 * self.settings.action_penalty * action / action.size
+        slope = slope * (1.0 - action**2)
         gradients, _ = backward(actor, flow, slope, self.config.actor_activation)
         self.adams["actor"].descend(actor, gradients, self.settings.actor_lr)
         return float(-pair[-1].mean())

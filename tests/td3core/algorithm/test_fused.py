@@ -147,6 +147,7 @@ def test_updates_stay_as_close_as_two_orders_of_summation_do(updates: int) -> No
         {"actor_lr": 0.01},
         {"critic_lr": 0.01},
         {"policy_delay": 1},
+        {"action_penalty": 0.5},
     ],
     ids=lambda changed: next(iter(changed)),
 )

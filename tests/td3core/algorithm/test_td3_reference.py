@@ -25,6 +25,7 @@ CASES: dict[str, dict[str, Any]] = {
     "uneven layers": {"actor_hidden": (16, 8, 4), "critic_hidden": (12,), "policy_delay": 3},
     "layer normalisation": {"critic_layer_norm": True, "critic_hidden": (40, 12)},
     "the same, tanh": {"critic_layer_norm": True, "critic_activation": "tanh"},
+    "penalised actions": {"action_penalty": 3.0, "policy_delay": 1},
     "no hidden layer": {"actor_hidden": (), "critic_hidden": (), "policy_delay": 1},
 }
 COUNT = 16

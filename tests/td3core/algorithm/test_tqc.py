@@ -95,6 +95,7 @@ def test_the_compiled_update_stays_with_the_reference(
             dropped_quantiles=dropped,
             twin_critics=twin,
             critic_layer_norm=layer_norm,
+            action_penalty=0.3,
             actor_hidden=(32, 24),
             critic_hidden=(40, 24),
         )

@@ -48,6 +48,7 @@ def draws(updates: int, batch: int = 64) -> Any:
     ("batch", "values"),
     [
         (64, {"critic_activation": "tanh"}),
+        (64, {"action_penalty": 0.5}),
         # Rows and layers that cannot be split evenly.
         (101, {"actor_hidden": (24,), "critic_hidden": (32, 24, 16)}),
         (49, {"actor_hidden": (40, 8, 16)}),

@@ -40,6 +40,7 @@ DEFAULTS = {
     "batch_size": 256,
     "updates_per_step": 1,
     "noise_correlation": 0.0,
+    "action_penalty": 0.0,
     "exploration_noise_decay": 1.0,
     "learning_starts": 25_000,
     "buffer_size": 1_000_000,

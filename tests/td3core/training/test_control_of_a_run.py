@@ -46,6 +46,7 @@ OTHER = {
     "noise_correlation": 0.9,
     "exploration_noise_decay": 0.99,
     "exploration_noise_min": 0.25,
+    "action_penalty": 0.5,
     "reward_floor": 3.0,
     "dropped_quantiles": 20,
 }
