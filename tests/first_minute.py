@@ -28,6 +28,7 @@ from PySide6.QtWidgets import QApplication  # noqa: E402
 
 from studio.app import SWITCH_INTERVAL_S, build_window  # noqa: E402
 from studio.session.controller import SessionState  # noqa: E402
+from studio.session.worker import load_engine_in_background  # noqa: E402
 from td3core.exporters.film.writer import FilmWriter  # noqa: E402
 from td3core.protocol.events import Evaluated  # noqa: E402
 from tests.pictures.patience import episode_step  # noqa: E402
@@ -96,6 +97,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="td3-studio-film-") as made:
         QSettings.setPath(QSettings.Format.IniFormat, QSettings.Scope.UserScope, made)
         sys.setswitchinterval(SWITCH_INTERVAL_S)
+        # As in the studio, before the click.
+        load_engine_in_background().join()
         window = build_window(Path(made) / "runs")
         window.resize(*SIZE)
         window.show()
