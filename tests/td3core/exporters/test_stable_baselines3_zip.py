@@ -113,6 +113,7 @@ def test_moments_of_adam_come_with_the_weights(runs_dir: Path, tmp_path: Path, p
         ),
         ({"num_envs": 2}, "The agent learned in 2 environments at once"),
         ({"env_args": '{"action_repeat": 2}'}, "Take each action 2 times."),
+        ({"action_penalty": 0.5}, "The penalty on the actor's actions is not carried over."),
         ({"reward_floor": -10.0}, "The critics learned from max(reward × 1, -10)."),
     ],
 )
