@@ -7,11 +7,13 @@ at which it was taken. The film ends when the newest agent, once one has solved 
 has walked for some seconds. Prints each evaluation, and the seconds since the click.
 """
 
+import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
