@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDoubleSpinBox, QToolTip, QWidget
 from studio.formatting import format_count, format_value
 from studio.widgets.controls import set_styled
 from studio.widgets.number_text import read_number
-from studio.widgets.slider_scale import from_slider, to_slider
+from studio.widgets.slider_scale import from_slider, is_beyond, stepped_beyond, to_slider
 from td3core.config.spec import Spec
 from td3core.errors import RequestError
 from td3core.text import NO_TEXT, SettingName, Text, tr
@@ -164,13 +164,18 @@ class NumberBox(QDoubleSpinBox):
         edit.setCursorPosition(cursor)
 
     def stepBy(self, steps: int) -> None:  # noqa: N802
-        """Step by one for whole numbers, else by a hundredth of the slider."""
+        """Step by one for whole numbers, else by a hundredth of the slider.
+
+        Beyond the slider it is a hundredth of the value: the slider's end may be far away.
+        """
+        value, spec = self.value(), self._spec
         if self._whole:
-            self.setValue(self.value() + steps)
-            return
-        position = to_slider(self._spec, self.value(), 100)
-        at = min(max(position + steps, 0), 100)
-        self.setValue(from_slider(self._spec, at, 100))
+            self.setValue(value + steps)
+        elif is_beyond(spec, value):
+            self.setValue(stepped_beyond(spec, value, steps))
+        else:
+            at = min(max(to_slider(spec, value, 100) + steps, 0), 100)
+            self.setValue(from_slider(spec, at, 100))
 
     def _format(self, value: float) -> str:
         return f"{value:.0f}" if self._whole else _short(value)

@@ -28,6 +28,27 @@ def from_slider(spec: Spec, position: int, ticks: int) -> float:
     return round(at, 3 - math.floor(math.log10(high - low)))
 
 
+def is_beyond(spec: Spec, value: float) -> bool:
+    """Return whether no slider could show a value, unless that is *off*."""
+    low, high = spec.slider_range
+    if math.isinf(high - low):
+        return True
+    return not low <= value <= high and not (spec.lowest and value <= spec.low)
+
+
+def stepped_beyond(spec: Spec, value: float, steps: int) -> float:
+    """Return a value that no slider could show after steps of about a hundredth of its size."""
+    low, high = spec.slider_range
+    origin = 1.0 if spec.scale == "complement" else 0.0
+    size = float(f"{abs(value - origin) / 100:.1g}")
+    if size:
+        return float(f"{value + steps * size:.12g}")
+    if math.isinf(high - low):
+        return steps / 100
+    # Without a size it can only go to the slider.
+    return low if value < low and steps > 0 else high if value > high and steps < 0 else value
+
+
 def _stretched(spec: Spec, value: float) -> float:
     """Map a value to the scale on which the slider is linear."""
     if spec.scale == "log":

@@ -11,8 +11,9 @@ from studio.widgets.number_box import NumberBox, WholeNumberBox
 from studio.widgets.number_text import read_number
 from studio.widgets.setting_fields import make_field
 from td3core.config import RunConfig, Tunables, default, spec
+from td3core.config.spec import Spec
 from td3core.errors import RequestError
-from td3core.text import Text
+from td3core.text import NO_TEXT, Text
 from tests.support.stretched import OPEN
 
 MILLION = ["1000000", "1e6", "1E6", "1 000 000", "1,000,000", "1_000_000", "1\u202f000\u00a0000"]
@@ -168,6 +169,37 @@ def test_arrow_keys_step_from_the_value_and_remove_wrong_text(qtbot, steps):
     qtbot.keyClick(steps, Qt.Key.Key_Up)
     assert steps.entered() > 300_000
     assert steps.property("invalid") is False
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "up", "down"),
+    [
+        ("action_penalty", 10.0, 10.1, 9.9),
+        ("action_penalty", 1e6, 1e6, 990_000.0),
+        ("reward_floor", -500.0, -495.0, -505.0),
+        ("reward_floor", 30.0, 30.3, 29.7),
+        ("gamma", 0.99995, 0.9999505, 0.9999495),
+        ("gamma", 1.0, 1.0, 0.9999),
+        ("actor_lr", 1e-7, 1.01e-7, 0.99e-7),
+        ("actor_lr", 0.0, 1e-6, 0.0),
+    ],
+)
+def test_an_arrow_key_moves_a_value_beyond_the_slider_by_little(qtbot, name, value, up, down):
+    box = NumberBox(spec(Tunables, name), whole=False)
+    qtbot.addWidget(box)
+    for key, wanted in ((Qt.Key.Key_Up, up), (Qt.Key.Key_Down, down)):
+        box.setValue(value)
+        qtbot.keyClick(box, key)
+        assert box.value() == pytest.approx(wanted, rel=1e-9, abs=1e-15)
+
+
+@pytest.mark.parametrize(("value", "up"), [(0.995, 1.005), (-20.0, -19.8), (0.0, 0.01)])
+def test_an_arrow_key_moves_a_number_without_limits(qtbot, value, up):
+    box = NumberBox(Spec(label=NO_TEXT, help=NO_TEXT), whole=False)
+    qtbot.addWidget(box)
+    box.setValue(value)
+    qtbot.keyClick(box, Qt.Key.Key_Up)
+    assert box.value() == pytest.approx(up)
 
 
 def test_layers_that_cannot_be_read_are_marked(qtbot):
