@@ -214,8 +214,7 @@ BOXES = (
         equation=Text("L = −mean Q₁(s, π(s)), every d-th update"),
         about=Text(
             "The actor climbs the first critic. Delayed: it moves with every d-th update only, so"
-            " that it follows a critic which has had time to learn. An action penalty λ adds"
-            " λ mean π(s)² to the loss, but not to the value shown."
+            " that it follows a critic which has had time to learn."
         ),
         row=5,
         left=1,
@@ -323,7 +322,6 @@ _CHANGED = (
         Text(
             "The actor climbs the mean of all quantiles of both critics. Delayed: it moves with"
             " every d-th update only, so that it follows critics which have had time to learn."
-            " An action penalty λ adds λ mean π(s)² to the loss, but not to the value shown."
         ),
     ),
 )

@@ -134,6 +134,9 @@ def details(name: str, seen: Traced, algorithm: str) -> str:
         parts.append(tr("{share} of the others are Q₁′", share=format_share(seen.first_smaller)))
     if name == "y" and seen.terminated:
         parts.append(tr("{share} terminated", share=format_share(seen.terminated)))
+    if name == "actor_step" and seen.tunables.action_penalty:
+        penalty = format_tick(seen.tunables.action_penalty)
+        parts.append(tr("and λ mean π(s)² with λ = {penalty}, not in L", penalty=penalty))
     for change in seen.changes:
         if change.network == name:
             step, weight = format_tick(change.step), format_number(change.weight)

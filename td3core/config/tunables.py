@@ -108,8 +108,8 @@ class Tunables:
         shown=(1e-6, 1e-2),
         scale="log",
         help=Text(
-            "Adam step size of the actor, which maximises the mean of Q₁(s, π(s)); with TQC that"
-            " of all quantiles of both critics."
+            "Adam step size of the actor, which maximises the mean of Q₁(s, π(s)), with TQC that"
+            " of all quantiles of both critics, less the action penalty if there is one."
         ),
     )
     critic_lr: float = setting(
@@ -232,9 +232,10 @@ class Tunables:
         high=1e6,
         shown=(0.0, 2.0),
         help=Text(
-            "The actor minimises −mean Q₁(s, π(s)) + λ mean π(s)². Actions become smaller, and do"
-            " not stick to their bounds, where tanh has no gradient: less effort, calmer movements"
-            " (action_l2 of OpenAI Baselines' DDPG with HER uses 1). The paper uses 0."
+            "The actor minimises −mean Q₁(s, π(s)) + λ mean π(s)², the mean over the batch and the"
+            " action's dimensions in [−1, 1]; with TQC Q₁ is the mean of all quantiles. Actions are"
+            " drawn to the middle of their bounds, and do not get stuck at them, where tanh has no"
+            " gradient (action_l2 of OpenAI Baselines' HER is 1). The paper uses 0."
         ),
     )
     reward_floor: float = setting(

@@ -137,10 +137,13 @@ class _Export:
             "_stable_baselines3_version": VERSION.encode(),
             "system_info.txt": f"- Written by: {self._actor.facts()['producer']}\n".encode(),
             # Last: the members written above add to the notes.
-            NOTES: json.dumps(
-                self._actor.facts() | {"notes": self._notes}, indent=2, allow_nan=False
-            ).encode(),
+            NOTES: json.dumps(self._facts(), indent=2, allow_nan=False).encode(),
         }
+
+    def _facts(self) -> dict[str, Any]:
+        left_out = self._left_out()
+        notes = [*self._notes, *left_out]
+        return self._actor.facts() | {"notes": notes, "left_out": left_out}
 
     def _networks(self, named: dict[str, str], group: NetworkGroup) -> Parameters:
         found: Parameters = {}
@@ -219,7 +222,6 @@ class _Export:
             "n_critics": len(self._critic_group.names),
             "activation_fn": _ACTIVATIONS[self._actor.activation],
         }
-        self._note_differences()
         return json.dumps(
             {
                 "policy_class": _named("<class 'abc.ABCMeta'>", Global(_POLICIES, "TD3Policy")),
@@ -254,28 +256,32 @@ class _Export:
         kind = Global("stable_baselines3.common.noise", "NormalActionNoise")
         return _named(f"<class '{kind.module}.{kind.name}'>", Call(kind, noise))
 
-    def _note_differences(self) -> None:
-        tunables, config = self._header.tunables, self._header.config
+    def _left_out(self) -> list[str]:
+        """Return what of the settings stable-baselines3 cannot do."""
+        tunables, config, found = self._header.tunables, self._header.config, list[str]()
         if tunables.actor_lr != tunables.critic_lr:
-            self._note("stable-baselines3 has one learning rate: that of the critics is kept.")
+            found.append("stable-baselines3 has one learning rate: that of the critics is kept.")
         if tunables.n_step > 1:
-            self._note(f"Returns of {tunables.n_step} steps are not carried over.")
+            found.append(f"Returns of {tunables.n_step} steps are not carried over.")
         if tunables.schedules:
             names = ", ".join(name for name, _ in tunables.schedules)
-            self._note(f"Schedules are not carried over: {names}.")
+            found.append(f"Schedules are not carried over: {names}.")
         if tunables.exploration_noise_decay < 1.0:
-            self._note("Exploration noise stays as it is: it does not decay.")
+            found.append("Exploration noise stays as it is: it does not decay.")
         if config.num_envs > 1:
-            self._note(f"The agent learned in {config.num_envs} environments at once, not in one.")
+            found.append(
+                f"The agent learned in {config.num_envs} environments at once, not in one."
+            )
         if tunables.action_penalty:
-            self._note("The penalty on the actor's actions is not carried over.")
+            found.append("The penalty on the actor's actions is not carried over.")
         if tunables.noise_correlation:
-            self._note("Exploration noise is not correlated from step to step.")
+            found.append("Exploration noise is not correlated from step to step.")
         if (config.reward_scale, tunables.reward_floor) != (1.0, NO_FLOOR):
-            self._note(
+            found.append(
                 "The critics learned from max(reward × "
                 f"{config.reward_scale:g}, {tunables.reward_floor:g})."
             )
+        return found
 
     def _note(self, line: str) -> None:
         if line not in self._notes:

@@ -40,6 +40,8 @@ from td3core.text import SettingName, Text
 
 _DATA, _POLICY, _NOTES = "data", "policy.pth", "td3_studio.json"
 _MOST_JSON, _MOST_NOTES = 16 * 2**20, 256 * 1024
+_MOST_LEFT_OUT = 20
+"""Lines on what an export of this program left out."""
 _ACTIVATIONS = {
     Global("torch.nn.modules.activation", "ReLU"): "relu",
     Global("torch.nn.modules.activation", "Tanh"): "tanh",
@@ -365,10 +367,12 @@ class _Reader:
         return {"exploration_noise": usual}
 
     def _own_env(self) -> EnvChoice | None:
-        """Return the environment named by an export of this program."""
+        """Return the environment named by an export of this program; note what that left out."""
         if _NOTES not in self._archive:
             return None
         found = json.loads(self._archive.read(_NOTES, _MOST_NOTES))
+        for line in found.get("left_out", [])[:_MOST_LEFT_OUT]:
+            self._notes.append(Text("The export says: {line}", line=brief(line, 200)))
         args = dict(found.get("env_args") or {})
         repeat = found.get("action_repeat", 1)
         if repeat != 1:

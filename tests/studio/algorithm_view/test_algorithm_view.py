@@ -164,6 +164,17 @@ def test_ddpg_is_drawn_with_its_tricks_switched_off(
     assert panel.diagram.boxes["critic2"].off
 
 
+def test_the_actors_step_tells_of_its_penalty_if_there_is_one(
+    panel: AlgorithmPanel, model: RunModel, run: Asked
+) -> None:
+    numbers = panel.findChild(QWidget, "algorithm_numbers")
+    panel.diagram.boxes["actor_step"].click()
+    for penalty, told in ((0.0, " "), (0.5, "and λ mean π(s)² with λ = 0.5, not in L")):
+        _, tunables = begin(model, action_penalty=penalty)
+        run.traced.emit(update(tunables))
+        assert numbers.text() == told
+
+
 def test_tqc_is_drawn_with_what_it_does_instead(
     panel: AlgorithmPanel, model: RunModel, run: Asked
 ) -> None:

@@ -126,7 +126,11 @@ def test_what_the_peer_cannot_do_is_said(
     assert any(each.startswith(said) for each in notes(tmp_path / "agent.zip")["notes"])
     # The noise that is left after all decay.
     left = checkpoint.read_header(source).counters.exploration_noise
-    assert read(tmp_path / "agent.zip").settings["exploration_noise"] == pytest.approx(left)
+    found = read(tmp_path / "agent.zip")
+    assert found.settings["exploration_noise"] == pytest.approx(left)
+    # Whoever imports it again is told as well: a branch trains without it.
+    if "env_args" not in values:
+        assert any(str(note).startswith(f"The export says: {said}") for note in found.notes)
 
 
 def test_a_bundled_agent_says_what_its_file_lacks(tmp_path: Path, peer: Any) -> None:
