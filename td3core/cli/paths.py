@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from td3core.config.env_choice import parse_args
 from td3core.errors import RequestError, unwritable
 from td3core.system.regular_files import exists
+from td3core.text import Text
 
 if TYPE_CHECKING:
     from td3core.runs.directory import RunDirectory
@@ -22,6 +24,14 @@ def runs_folder(chosen: Path | None) -> Path:
     from td3core.runs.new_run import default_runs_dir
 
     return (chosen or default_runs_dir()).absolute()
+
+
+def continuing(name: str, folder: Path, *words: str) -> Text:
+    """Return a line with the command (``words``) that goes on with ``name``, a group or sweep."""
+    command = [*words, name]
+    if folder != runs_folder(None):
+        command += ["--runs-dir", str(folder)]
+    return Text("Continue with: td3-studio {command}", command=shlex.join(command))
 
 
 def find_run(run: Path, runs_dir: Path | None = None) -> "RunDirectory":

@@ -9,6 +9,7 @@ import typer
 
 from td3core.cli.options import limited
 from td3core.cli.paths import runs_folder
+from td3core.cli.terminal import log
 from td3core.errors import RequestError, unknown_name
 from td3core.text import Text, marked
 
@@ -176,16 +177,20 @@ def _chosen(text: str, runs_dir: Path | None) -> list[Path]:
 def _runs_called(text: str, folder: Path) -> list[Path]:
     """Return the run of this path, else those of this name or group, else of this pattern."""
     from td3core.runs.layout import DESCRIPTION
-    from td3core.runs.listing import list_runs
+    from td3core.runs.listing import list_runs, unreadable_runs
 
     for path in (folder / text, Path(text)):
         if (path / DESCRIPTION).is_file():
             return [path.absolute()]
     named = [(run, _names(run)) for run in list_runs(folder)]
     # A name may have the brackets of a pattern.
-    found = [run.path for run, names in named if text in (*names, run.group)] or [
-        run.path for run, names in named if any(fnmatchcase(name, text) for name in names)
-    ]
+    called = [run.path for run, names in named if text in (*names, run.group)]
+    if called:
+        return called[::-1]
+    for run in unreadable_runs(folder):
+        if fnmatchcase(run.run.name, text):
+            log(Text("Left out {name}: {reason}", name=run.run.name, reason=run.message))
+    found = [run.path for run, names in named if any(fnmatchcase(name, text) for name in names)]
     return found[::-1]
 
 

@@ -46,7 +46,7 @@ from td3core.config import EnvChoice
 from td3core.errors import RequestError, RunError
 from td3core.exporters.live.registry import told_of_all_runs
 from td3core.protocol.control import Control
-from td3core.text import Text, Value, marked
+from td3core.text import SettingName, Text, Value, marked
 
 if TYPE_CHECKING:
     from td3core.config import RunConfig, Tunables
@@ -104,6 +104,15 @@ def train(
     shown_in = film_folder(film, sinks, typed.env_id)
     config, tunables = _settings(typed, preset, values)
     tell_unused(values, config.algorithm)
+    if config.steps <= config.learning_starts:
+        log(
+            Text(
+                "It will not learn: {steps} steps are not more than the warm-up, {key} {warm_up}.",
+                key=SettingName("learning_starts"),
+                steps=config.steps,
+                warm_up=config.learning_starts,
+            )
+        )
     if not several:
         require_class(config.numerics)
     # A preset may come from anyone, with arguments that name code.

@@ -121,10 +121,14 @@ def _curves_beside(folder: Path) -> tuple[CurveFile, ...]:
 def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
     """Return the environment to use: the given one, else the one that the file states.
 
+    If both are the same, arguments that are not given are those of the file.
+
     Raises:
         RequestError: there is neither; the message names the environments that would fit.
     """
     choice = given or found.env
+    if given and found.env and not given.args and given.env_id == found.env.env_id:
+        choice = found.env
     if choice is not None:
         return choice
     if not found.likely:

@@ -11,6 +11,7 @@ from td3core.analysis.advice import Advice
 from td3core.cli.advice import read_health
 from td3core.cli.experiments.group_progress import GroupProgress, result_table
 from td3core.cli.interrupts import INTERRUPTED, interrupts_stop
+from td3core.cli.paths import continuing
 from td3core.cli.terminal import FAILED, CommandResult, console, ending_as_dict, log, log_error
 from td3core.errors import RequestError
 from td3core.experiments.groups.allocation import Allocation
@@ -80,7 +81,7 @@ def _run(
         for each in advice:
             log(f"{Text('seed {seed}', seed=status.seed)}  {each.in_words()}")
     if any(status.state.is_resumable for status in statuses):
-        log(Text("Continue with: td3-studio resume {name}", name=group.name))
+        log(continuing(group.name, group.runs_dir, "resume"))
     runs = [_as_dict(*each) for each in zip(statuses, advised, strict=True)]
     result = {"group": group.name, "runs": runs}
     if killed:

@@ -8,7 +8,7 @@ import typer
 from td3core.cli.consent import allow_typed, obtain_consent
 from td3core.cli.interrupts import interrupts_stop
 from td3core.cli.options import AsJson, EnvModule, RunsDir, TrustEnv, limited
-from td3core.cli.paths import runs_folder
+from td3core.cli.paths import continuing, runs_folder
 from td3core.cli.sinks import NO_SINKS, Sinks, with_sinks
 from td3core.cli.terminal import FAILED, CommandResult, console, log, log_error, print_result
 from td3core.config.env_choice import EnvChoice
@@ -130,7 +130,7 @@ def _conduct(request: "SweepRequest", *, as_json: bool) -> CommandResult:
     if state.message:
         log(state.message)
     if result["stopped"] != "finished":
-        log(Text("Continue with: td3-studio sweep resume {name}", name=state.name))
+        log(continuing(state.name, request.runs_dir, "sweep", "resume"))
     return CommandResult(result=result)
 
 

@@ -10,6 +10,7 @@ from td3core.config.presets import PLUS, compose
 from td3core.config.value_text import typed
 from td3core.errors import RequestError, brief
 from td3core.exporters.report.run_facts import RunFacts
+from td3core.protocol.events import JournalEvent
 from td3core.runs.journal import made_by
 from td3core.runs.layout import CHECKPOINTS, step_checkpoint
 from td3core.runs.resumption import FIXED_BY_CHECKPOINT
@@ -131,5 +132,10 @@ def _words_of_branch(run: RunFacts, checkpoint: Path, header: Header | None) -> 
         for word in ("--set", f"{name}={typed(value)}")
     ]
     seed = directory.config.seed
-    drawn_anew = ["--seed", str(seed)] if before.get("seed", seed) != seed else []
+    # Without the parent's header the journal tells: it has the seed of a branch with its own.
+    reseeded = header is not None and before["seed"] != seed
+    reseeded |= header is None and any(
+        entry.get("event") == JournalEvent.BRANCH and "seed" in entry for entry in run.entries
+    )
+    drawn_anew = ["--seed", str(seed)] if reseeded else []
     return [str(checkpoint), "--steps", str(directory.config.steps), *drawn_anew, *settings]

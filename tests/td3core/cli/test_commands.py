@@ -60,6 +60,18 @@ def train(capsys: pytest.CaptureFixture[str], runs_dir: Path, *more: str, **valu
     return last_line(capsys.readouterr().out)
 
 
+@pytest.mark.parametrize(("learning_starts", "told"), [(59, False), (60, True)])
+def test_training_says_beforehand_that_a_run_is_too_short_to_learn(
+    capsys: pytest.CaptureFixture[str], runs_dir: Path, learning_starts: int, told: bool
+) -> None:
+    options = ["--steps", "60", "--threads", "1", "--runs-dir", str(runs_dir), "--json"]
+    assert app.main(["train", STEPS, *options, *small(learning_starts=learning_starts)]) == 0
+    captured = capsys.readouterr()
+    sentence = "It will not learn: 60 steps are not more than the warm-up, learning_starts 60."
+    assert (sentence in captured.err) is told
+    assert (last_line(captured.out)["updates"] == 0) is told
+
+
 def test_training_prints_one_object_with_exactly_the_promised_keys(
     capsys: pytest.CaptureFixture[str], runs_dir: Path
 ) -> None:

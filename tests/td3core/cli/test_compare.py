@@ -97,6 +97,15 @@ def test_runs_are_named_by_folder_pattern_or_name_and_counted_once(run, runs_dir
     assert [each["runs"] for each in groups] == [[str(path)] for path in paths]
 
 
+def test_a_pattern_tells_of_the_runs_that_it_leaves_out(run, runs_dir: Path) -> None:
+    paths = two_groups(runs_dir)
+    (paths[0] / "run.toml").write_text("schema = ")
+    status, out, errors = run("Pendulum*", "--json")
+    assert status == 0
+    assert sum(each["n"] for each in json.loads(out.splitlines()[-1])["groups"]) == 9
+    assert f"Left out {paths[0].name}: " in errors
+
+
 def test_a_group_is_named_by_its_name(run, runs_dir: Path) -> None:
     paths = two_groups(runs_dir, seeds=2)
     for path in paths[1:3]:

@@ -7,7 +7,7 @@ import pytest
 
 from td3core.cli import app
 from td3core.cli.options import assignments
-from td3core.cli.paths import find_checkpoint, find_run, require_writable_name
+from td3core.cli.paths import continuing, find_checkpoint, find_run, require_writable_name
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
 from td3core.protocol.events import Ended
@@ -41,6 +41,16 @@ def test_nothing_is_exported_into_a_run(
 def test_a_checkpoint_is_named_from_the_folder_of_runs(run: Path) -> None:
     named = Path(run.name, "checkpoints", "last.safetensors")
     assert find_checkpoint(named, run.parent) == run / "checkpoints" / "last.safetensors"
+
+
+def test_the_command_to_go_on_names_a_folder_that_is_not_the_usual_one(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = runs_dir / "of mine"
+    told = f"Continue with: td3-studio sweep resume tau --runs-dir '{folder}'"
+    assert str(continuing("tau", folder, "sweep", "resume")) == told
+    monkeypatch.setenv("TD3_STUDIO_RUNS", str(folder))
+    assert str(continuing("tau", folder, "sweep", "resume")) == told.partition(" --runs-dir")[0]
 
 
 def test_the_name_of_a_group_is_answered_with_one_of_its_runs(runs_dir: Path) -> None:

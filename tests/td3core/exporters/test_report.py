@@ -522,6 +522,23 @@ def test_the_command_of_a_branch_with_a_seed_of_its_own_has_that(trained_run: Pa
     assert shlex.split(command)[3:] == ["--steps", "1200", "--seed", "9"]
 
 
+def test_the_command_of_a_branch_has_its_own_seed_even_if_the_parent_is_gone(
+    runs_dir: Path,
+) -> None:
+    parent = finish(runs_dir, steps=60)
+    assert parent.last_checkpoint is not None
+    words = {}
+    for seed in (9, RunDirectory.open(parent.run).config.seed):
+        values = {"steps": 80, "seed": seed}
+        ended = branch(parent.last_checkpoint, values, Control(), lambda _: None, runs_dir)
+        assert isinstance(ended, Ended)
+        words[seed] = ended.run
+    shutil.rmtree(parent.run)
+    told = {seed: shlex.split(commands_of([read_facts(run)])[0]) for seed, run in words.items()}
+    assert told.pop(9)[3:7] == ["--steps", "80", "--seed", "9"]
+    assert all("--seed" not in each for each in told.values())
+
+
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_branch_is_not_made_again_from_an_agent_of_another_step(
     runs_dir: Path, kept: bool

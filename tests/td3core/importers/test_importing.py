@@ -15,7 +15,7 @@ from td3core.cli import app
 from td3core.config import EnvChoice
 from td3core.envs.make import check_env
 from td3core.errors import RequestError
-from td3core.exporters import hub_folder, video
+from td3core.exporters import hub_folder, stable_baselines3_zip, video
 from td3core.exporters.actor.deployed import deployed_actor
 from td3core.exporters.registry import EXPORTERS, find_exporter
 from td3core.exporters.report.commands import commands_of
@@ -31,7 +31,7 @@ from td3core.runs.journal import read as read_journal
 from td3core.training.launch import branch
 from tests.td3core.exporters.actors import BUNDLED
 from tests.td3core.exporters.read_page import read, section, sections
-from tests.td3core.helpers import Told
+from tests.td3core.helpers import Told, finish
 from tests.td3core.importers import foreign_files as files
 from tests.td3core.training.resuming import contents, go_on, refused
 
@@ -81,6 +81,27 @@ def test_the_command_asks_for_the_environment_and_makes_a_run(
     target = tmp_path / "actor.py"
     status, told = command(capsys, "export", str(run.path), "--to", str(target))
     assert (status, target.exists()) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("given", "used"),
+    [
+        (None, {"action_repeat": 2}),
+        (EnvChoice("Pendulum-v1"), {"action_repeat": 2}),
+        (EnvChoice("Pendulum-v1", '{"g": 9.0}'), {"g": 9.0}),
+        (EnvChoice("Pendulum-v0"), {}),
+    ],
+)
+def test_the_arguments_of_a_files_own_environment_are_kept_unless_others_are_given(
+    given: EnvChoice | None, used: dict[str, Any], runs_dir: Path, tmp_path: Path
+) -> None:
+    source = finish(
+        runs_dir, "Pendulum-v1", steps=40, env_args='{"action_repeat": 2}'
+    ).last_checkpoint
+    assert source is not None
+    stable_baselines3_zip.export(source, tmp_path / "agent.zip")
+    found = importing.examine(tmp_path / "agent.zip")
+    assert json.loads(importing.choice_of(found, given, "agent.zip").args or "{}") == used
 
 
 def test_a_file_that_exists_is_replaced_only_when_asked(
