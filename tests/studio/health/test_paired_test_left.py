@@ -151,7 +151,7 @@ def resumed(qtbot: Any, name: str) -> PlayedGroup:
     """Return the process in which a group was resumed, once it exists."""
 
     def job() -> Any:
-        return PlayedGroup.last.job if hasattr(PlayedGroup, "last") else None
+        return PlayedGroup.last.job if PlayedGroup.last is not None else None
 
     qtbot.waitUntil(
         lambda: isinstance(job(), ResumedGroup) and job().path.name == name, timeout=20_000
