@@ -132,9 +132,8 @@ def _words_of_branch(run: RunFacts, checkpoint: Path, header: Header | None) -> 
         for word in ("--set", f"{name}={typed(value)}")
     ]
     seed = directory.config.seed
-    # Without the parent's header the journal tells: it has the seed of a branch with its own.
-    reseeded = header is not None and before["seed"] != seed
-    reseeded |= header is None and any(
+    # The parent may be gone; the journal has the seed of a branch with its own, too.
+    reseeded = before.get("seed", seed) != seed or any(
         entry.get("event") == JournalEvent.BRANCH and "seed" in entry for entry in run.entries
     )
     drawn_anew = ["--seed", str(seed)] if reseeded else []
