@@ -30,6 +30,8 @@ _PATIENCE_S = 2.0
 _CLEANING_S = 5.0
 """Seconds that code which has noticed a Ctrl-C may take to close and clean up."""
 _AT_ONCE_S = 0.5
+_FAREWELL_S = 2.0
+"""Seconds for the last output of a process that hangs."""
 
 
 _watch: "_Watch | None" = None
@@ -108,6 +110,9 @@ def ending_what_hangs() -> Iterator[None]:
         _watch = None
         for number, handler in before.items():
             signal.signal(number, handler)
+        # If a Ctrl-C arrived while Python executed a string, as dataclasses do, it ends the process
+        # by SIGINT in spite of its exit status, until another string was executed.
+        exec("")  # noqa: S102
 
 
 @contextmanager
@@ -202,15 +207,23 @@ class _Watch:
 
 def _end() -> None:
     """End the process without returning to the main thread."""
+    # In a thread: output may need a lock that the main thread holds, such as that of imports.
+    farewell = threading.Thread(target=_say_farewell, daemon=True)
+    farewell.start()
+    farewell.join(_FAREWELL_S)
+    os._exit(INTERRUPTED)
+
+
+def _say_farewell() -> None:
     with suppress(Exception):
-        log(Text("The environment did not answer. Interrupted."))
-        console.show_cursor()
         for child in multiprocessing.active_children():
             child.kill()
     with suppress(Exception):
         if _last_words is not None:
             _last_words()
-    os._exit(INTERRUPTED)
+    with suppress(Exception):
+        console.show_cursor()
+        log(Text("The environment did not answer. Interrupted."))
 
 
 class _OneShot:

@@ -278,3 +278,35 @@ def test_sigterm_ends_a_film_with_one_sentence_and_gives_the_terminal_back(
     assert "Traceback" not in terminal.said
     assert terminal.said.rindex(SHOWN) > terminal.said.rindex(HIDDEN)
     assert [*tmp_path.glob("*film*")] == []
+
+
+def status_after(work: str, tmp_path: Path) -> int:
+    """Return the exit status of a program that works, and asks for 130."""
+    (tmp_path / "program.py").write_text(
+        "import _imp, signal\n"
+        "from td3core.cli import interrupts\n"
+        "interrupts._PATIENCE_S = interrupts._CLEANING_S = interrupts._FAREWELL_S = 0.1\n"
+        "with interrupts.ending_what_hangs():\n"
+        "    try:\n"
+        f"        {work}\n"
+        "    except KeyboardInterrupt:\n"
+        "        signal.pause() if _imp.lock_held() else None\n"
+        "raise SystemExit(130)\n"
+    )
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    process = subprocess.Popen([sys.executable, "-m", "program"], cwd=tmp_path)
+    signal.signal(signal.SIGINT, before)
+    try:
+        return process.wait(SOON_S)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_ctrl_c_leaves_the_exit_status_even_while_python_executes_a_string(tmp_path: Path) -> None:
+    assert status_after("exec('signal.raise_signal(signal.SIGINT)')", tmp_path) == 130
+
+
+def test_a_process_that_hangs_ends_even_if_it_keeps_others_from_importing(tmp_path: Path) -> None:
+    # The first line that is printed imports a part of Rich.
+    assert status_after("_imp.acquire_lock(); signal.raise_signal(signal.SIGINT)", tmp_path) == 130
