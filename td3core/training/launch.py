@@ -26,6 +26,7 @@ from td3core.buffer.replay_buffer import make_buffer
 from td3core.buffer.rows import RowLayout
 from td3core.config import EnvChoice, RunConfig, Tunables, at_step, check_together
 from td3core.config.run_config import COMPILED, TORCH
+from td3core.envs.check import identity
 from td3core.envs.check.examine import check_before_training, check_info_columns
 from td3core.envs.check.rehearsal import rehearse
 from td3core.envs.info import EnvInfo
@@ -316,7 +317,8 @@ def _prepare(
     _rehearse(config.choice, control, report)
     isolation = Isolation()
     info = isolation.call(partial(check_env, config.choice))
-    for message in isolation.call(partial(check_before_training, config, info)):
+    checked = isolation.call(partial(check_before_training, config, info))
+    for message in checked.warnings if checked else ():
         report(Warned(env_steps=0, message=message))
     for message in isolation.call(partial(check_info_columns, config, info)):
         report(Warned(env_steps=0, message=message))
@@ -337,7 +339,8 @@ def _prepare(
     resources.enter_context(blas.one_thread())
     envs = resources.enter_context(VectorEnv(config, info))
     agent = make_agent(config, plan.tunables, info.sizes)
-    record, words, deviations = _numerics(plan, info)
+    environment = partial(identity.record, config.choice, checked, _recorded(plan))
+    record, words, deviations = _numerics(plan, info, isolation.call(environment))
     ignored = numerics.ignored()
     for message in (*plan.notices, *([ignored] if ignored else [])):
         step = plan.point.env_steps if plan.point else 0
@@ -418,28 +421,36 @@ def _with_compiled_update(plan: RunPlan, control: Control, report: Report) -> Ru
     return plan
 
 
-def _numerics(plan: RunPlan, info: EnvInfo) -> tuple[dict[str, str], Text, list[Text]]:
+def _recorded(plan: RunPlan) -> dict[str, str]:
+    """Return the record of the checkpoint that a run continues; empty if there is none."""
+    found = plan.point.saved.header.numerics if plan.point is not None else {}
+    return fingerprint.with_names_of_today(found, class_on_record(found))
+
+
+def _numerics(
+    plan: RunPlan, info: EnvInfo, environment: Mapping[str, str]
+) -> tuple[dict[str, str], Text, list[Text]]:
     """Prepare the engine; return the record, the engine's name and the deviations.
+
+    ``environment``: the record of :func:`td3core.envs.check.identity.record`, which is added.
 
     Raises:
         RequestError: something will differ, and the run must be exact.
     """
     config, point = plan.config, plan.point
-    recorded: dict[str, str] = {}
-    if point is not None:
-        found = point.saved.header.numerics
-        recorded = fingerprint.with_names_of_today(found, class_on_record(found))
+    recorded = _recorded(plan)
     products = engine.take_products(config, recorded.get("products", ""))
     batch_size = plan.tunables.batch_size
     record = fingerprint.record(config, info, products, batch_size, recorded)
     deviations = fingerprint.differences(recorded, record)
+    deviations += identity.differences(recorded, environment)
     known = [*(point.deviations if point else ()), *deviations]
     if not config.keep_replay:
         known.append(Text("Its replay buffer was not kept."))
     if plan.exact and known:
         reasons = Text.joined(known)
         raise RequestError("The run cannot be resumed exactly: {reasons}", reasons=reasons)
-    return record, engine.shown(config, products), deviations
+    return {**record, **environment}, engine.shown(config, products), deviations
 
 
 def _failure(problem: BaseException, trainer: Trainer | None) -> Failed:

@@ -14,11 +14,12 @@ _TEXT = """
 import os
 
 def mark():
-    with open({marks!r}, "a") as file:
-        file.write(f"{{os.getpid()}} {{__name__}}\\n")
+    with open(os.environ["STRANGERS_MARKS"], "a") as file:
+        file.write(f"{os.getpid()} {__name__}\\n")
 
 mark()
 """
+"""The same wherever it lies: a run knows its code again."""
 ENVIRONMENT = """
 import importlib
 
@@ -99,6 +100,7 @@ class Stranger:
         self.folder.mkdir()
         self.trusted = folder / "trusted.json"
         monkeypatch.setenv("TD3_STUDIO_TRUST", str(self.trusted))
+        monkeypatch.setenv("STRANGERS_MARKS", str(self.marks))
         monkeypatch.syspath_prepend(str(self.folder))
         # Name of the environment in its runs.
         monkeypatch.setattr(trust, "noted_folders", {})
@@ -107,13 +109,12 @@ class Stranger:
         """Write a module ``a.b`` with its packages; each of them leaves a mark."""
         at, parts = folder or self.folder, name.split(".")
         at.mkdir(parents=True, exist_ok=True)
-        mark = _TEXT.format(marks=str(self.marks))
         for part in parts[:-1]:
             at /= part
             at.mkdir(exist_ok=True)
-            (at / "__init__.py").write_text(mark)
+            (at / "__init__.py").write_text(_TEXT)
         path = at / f"{parts[-1]}.py"
-        path.write_text(mark + ENVIRONMENT)
+        path.write_text(_TEXT + ENVIRONMENT)
         return path
 
     def write_deaf(

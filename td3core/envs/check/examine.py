@@ -30,6 +30,7 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
     info = check_env(choice)
     findings = [checks.check_actions(info), checks.check_size(info)]
     numbers = list[str]()
+    steps = None
     try:
         probe = run_probe(choice, STEPS)
         numbers += (name for name, usable in probe.info.items() if usable)
@@ -39,6 +40,8 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
             findings.append(checks.check_values(probe))
         findings.append(checks.check_rewards(np.array(probe.rewards)))
         findings.append(checks.check_repeatable(choice, probe))
+        if findings[-1].level is Level.OK:
+            steps = probe
         end_steps = _END_STEPS if thorough else _QUICK_END_STEPS
         findings.append(checks.check_ends(choice, info, probe, end_steps))
     except ProbeError as problem:
@@ -47,33 +50,29 @@ def examine(choice: EnvChoice, *, thorough: bool = True) -> CheckReport:
         findings.append(checks.name_info(numbers))
     if thorough:
         findings += checks.check_with_gymnasium(choice)
-    return CheckReport(info, tuple(findings), tuple(numbers))
+    return CheckReport(info, tuple(findings), tuple(numbers), steps)
 
 
-def check_before_training(config: RunConfig, info: EnvInfo) -> list[Text]:
+def check_before_training(config: RunConfig, info: EnvInfo) -> CheckReport | None:
     """Check a run's environment briefly, unless it is a known one without arguments.
 
     Returns:
-        Warnings; none of them prevents training.
+        What was found, which does not prevent training; None if it was not checked.
 
     Raises:
         RequestError: with the first error found; nothing has been written yet.
     """
     if not config.env_check or (find_known(info.env_id) and not info.args):
-        return []
-    findings = examine(info.choice, thorough=False).findings
-    for finding in findings:
+        return None
+    report = examine(info.choice, thorough=False)
+    for finding in report.findings:
         if finding.level is Level.ERROR:
             raise RequestError(
                 "{env_id} cannot be trained on: {problem}",
                 env_id=info.env_id,
                 problem=finding.message,
             )
-    return [
-        Text("{env_id}: {problem}", env_id=info.env_id, problem=finding.message)
-        for finding in findings
-        if finding.level is Level.WARNING
-    ]
+    return report
 
 
 def check_info_columns(config: RunConfig, info: EnvInfo) -> list[Text]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from td3core.envs.check.probe import Rollout
 from td3core.envs.info import EnvInfo
 from td3core.text import Text
 
@@ -51,6 +52,17 @@ class CheckReport:
     findings: tuple[Finding, ...]
     info: tuple[str, ...] = ()
     """Names of the finite numbers in its ``info``, which the setting info_columns can record."""
+    steps: Rollout | None = None
+    """Its random steps; None if it does not repeat them."""
+
+    @property
+    def warnings(self) -> list[Text]:
+        """What is unusual, though no error."""
+        return [
+            Text("{env_id}: {problem}", env_id=self.env.env_id, problem=finding.message)
+            for finding in self.findings
+            if finding.level is Level.WARNING
+        ]
 
     def count(self, level: Level) -> int:
         """Return how many findings are of this level."""
