@@ -68,6 +68,18 @@ class ImportDialog(TaskDialog):
         self.hint.setProperty("role", "muted")
         self.statistics = _StatisticsField()
         self.statistics.chosen.connect(self._read)
+        self.name = QLineEdit()
+        tip = tr("Name of the run in lists and comparisons.")
+        describe(self.name, "import_name_edit", tr("Name"), tip)
+        self.name.setFixedWidth(scaled(_FIELD_WIDTH))
+        self.group = QLineEdit()
+        tip = tr(
+            "Curves of one group, such as several seeds of one algorithm, are compared as one."
+            " Empty for curves by themselves."
+        )
+        describe(self.group, "import_group_edit", tr("Group"), tip)
+        self.group.setPlaceholderText(tr("none"))
+        self.group.setFixedWidth(scaled(_FIELD_WIDTH))
         self.notes = _value("import_notes")
         for label in (self.kind, self.sizes, self.hint):
             # Otherwise the form would make them as narrow as a word.
@@ -79,6 +91,9 @@ class ImportDialog(TaskDialog):
         self.form.addRow(tr("Arguments"), self.env_args)
         self.form.addRow(tr("VecNormalize"), self.statistics)
         self.form.setRowVisible(self.statistics, False)
+        self.form.addRow(tr("Name"), self.name)
+        self.form.addRow(tr("Group"), self.group)
+        self.form.setRowVisible(self.group, False)
         self.form.addRow(self.notes)
         self.env.currentTextChanged.connect(self._on_env)
         self.job.answered.connect(self.imported)
@@ -100,6 +115,8 @@ class ImportDialog(TaskDialog):
         # Offered if the agent has no statistics; a chosen file stays visible.
         offered = found.takes_statistics or self.statistics.path() is not None
         self.form.setRowVisible(self.statistics, offered)
+        self.form.setRowVisible(self.group, not found.has_agent)
+        self.name.setPlaceholderText(found.name)
         self.kind.setText(breakable(found.kind))
         self.sizes.setText(_sizes(found))
         self.notes.setText("\n".join(f"• {note}" for note in found.notes))
@@ -165,6 +182,8 @@ class ImportDialog(TaskDialog):
         statistics = self.statistics.path()
         if statistics is not None:
             options += ["--vecnormalize", str(statistics)]
+        for option, field in (("--name", self.name), ("--group", self.group)):
+            options += [option, text] if (text := field.text().strip()) else []
         return ["import", *options, "--", str(self._file)], None
 
     def show_answer(self, found: dict[str, Any]) -> None:
@@ -175,7 +194,7 @@ class ImportDialog(TaskDialog):
     @Slot(bool)
     def _on_busy(self, busy: bool) -> None:
         super()._on_busy(busy)
-        for field in (self.env, self.env_args, self.statistics):
+        for field in (self.env, self.env_args, self.statistics, self.name, self.group):
             field.setEnabled(not busy)
 
     def shutdown(self) -> None:

@@ -102,8 +102,8 @@ def group_runs(
     Args:
         runs: the runs.
         by: ``settings``: runs that were started as a group, or whose settings differ only in the
-            seed and in :data:`WITHOUT_EFFECT`; ``run``: each run by itself; or names of settings
-            that runs of a group share.
+            seed and in :data:`WITHOUT_EFFECT`, and imported curves by themselves unless they have a
+            group; ``run``: each run by itself; or names of settings that runs of a group share.
         called: returns the name of a setting in the name of a group; by default its key, and the
             key of a history.
 
@@ -126,10 +126,13 @@ def group_runs(
 
 
 def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
-    """Return the settings with an effect that are not the same in all runs, except the seed."""
+    """Return the settings with an effect that are not the same in all runs, except the seed.
+
+    Unknown ones, those of imported curves, are like any other.
+    """
     all_settings = [settings_of(run) for run in runs]
     names = [name for name in all_settings[0] if name not in WITHOUT_EFFECT] if all_settings else []
-    return tuple(name for name in names if len({each[name] for each in all_settings}) > 1)
+    return tuple(name for name in names if len({each[name] for each in all_settings} - {None}) > 1)
 
 
 def value_text(value: Any, called: Callable[[str], str] = str) -> str:
@@ -139,6 +142,8 @@ def value_text(value: Any, called: Callable[[str], str] = str) -> str:
 
 
 def _short(value: Any) -> Text | str:
+    if value is None:
+        return Text("unknown")
     if isinstance(value, bool):
         return ON if value else OFF
     if isinstance(value, float):
@@ -150,7 +155,7 @@ def _short(value: Any) -> Text | str:
 
 def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
     if tuple(by) == (BY_SETTINGS,):
-        return lambda run: (run.group, run.history) if run.group else _what_counts(run)
+        return _of_a_kind
     if tuple(by) == (BY_RUN,):
         return lambda run: run.path
     known = [name for cls in (RunConfig, Tunables) for name, _ in specs(cls)]
@@ -174,6 +179,12 @@ def _key(by: Sequence[str]) -> Callable[[RunResults], Hashable]:
                 [BY_SETTINGS, BY_RUN, *others],
             )
     return lambda run: tuple(settings_of(run)[name] for name in by)
+
+
+def _of_a_kind(run: RunResults) -> Hashable:
+    if run.group:
+        return (run.group, run.history)
+    return run.path if run.curves_only else _what_counts(run)
 
 
 def _what_counts(run: RunResults) -> Hashable:
@@ -283,6 +294,8 @@ def _preset_names(groups: Sequence[Sequence[RunResults]]) -> list[str]:
         first = group[0]
         parts = [part for part in first.config.preset.split(PLUS) if part != first.config.env]
         variant = PLUS.join(filter(None, parts)) or title_of(first.config, first.tunables)
+        if first.curves_only:
+            variant = first.title
         usual = f"{first.config.env} {variant}" if several else variant
         named = first.group and not _BY_ITSELF.search(first.group)
         names.append(first.group if named else usual)

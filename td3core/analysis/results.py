@@ -62,6 +62,8 @@ class RunResults:
     """The checkpoint it was branched from."""
     imported: str = ""
     """The SHA-256 of the file it was imported from; empty for a run that was trained here."""
+    curves_only: bool = False
+    """Whether it was imported without an agent, so that its settings are unknown."""
     gestures: tuple[Change, ...] = ()
     """Its live changes; those of one drag of a slider are one."""
     evaluations: Doubles
@@ -243,6 +245,7 @@ def results_of(run: RunDirectory, measured: Measured, *, live: bool) -> RunResul
         history=_history(run, entries),
         parent=run.parent,
         imported=str((import_of(journal) or {}).get("sha256", "")),
+        curves_only=run.has_curves_only(),
         gestures=tuple(gestures_of(entries)),
         live=live,
         **_tables(measured),
@@ -321,12 +324,20 @@ def _mean_of_known(blocks: Doubles) -> Doubles:
     return means
 
 
+_OF_CURVES = ("env", "env_args")
+
+
 def settings_of(run: RunResults) -> dict[str, Any]:
     """Return everything that distinguishes a run from others, except the seed.
 
-    A setting that only other algorithms use counts as its default.
+    A setting that only other algorithms use counts as its default. The settings of imported curves
+    are None, except those of the environment.
     """
     values = to_dict(run.config) | to_dict(run.tunables)
+    if run.curves_only:
+        values = {name: values[name] if name in _OF_CURVES else None for name in values}
+        del values["seed"]
+        return values | {"history": run.history}
     values |= {name: default(name) for name in unused_by(run.config.algorithm)}
     del values["seed"]
     found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}

@@ -48,6 +48,20 @@ def import_command(
             help=marked("Statistics of observations that stable-baselines3 has saved."),
         ),
     ] = None,
+    name: Annotated[
+        str,
+        typer.Option(
+            "--name", metavar="NAME", help=marked("Name of the run; by default that of the file.")
+        ),
+    ] = "",
+    group: Annotated[
+        str,
+        typer.Option(
+            "--group",
+            metavar="GROUP",
+            help=marked("Group of the curves: those of one group are compared as one."),
+        ),
+    ] = "",
     force: Force = False,
     runs_dir: RunsDir = None,
     trust_env: TrustEnv = False,
@@ -61,6 +75,8 @@ def import_command(
         out = out.absolute()
     if env_args and env is None:
         raise RequestError("--env-args needs --env.")
+    if out is not None and (name or group):
+        raise RequestError("{option} is for runs; --out makes none.", option="--name, --group")
     folder = runs_folder(runs_dir)
     found = importing.examine(file.absolute(), vecnormalize and vecnormalize.absolute())
     given = None if env is None else EnvChoice(env, with_absolute_paths(env_args))
@@ -77,7 +93,7 @@ def import_command(
     if out is not None:
         made = importing.import_to_file(found, choice, make, out)
     else:
-        made = importing.import_to_run(found, choice, make, folder)
+        made = importing.import_to_run(found, choice, make, folder, name=name, group=group)
     notes = made.notes
     if not as_json:
         target = made.checkpoint if out is not None else made.run

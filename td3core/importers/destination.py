@@ -43,7 +43,11 @@ def write_checkpoint(agent: Checkpoint, path: Path) -> None:
 
 
 def write_agent(
-    runs_dir: Path, foreign: ForeignAgent, agent: Checkpoint, curves: Sequence[CurveFile] = ()
+    runs_dir: Path,
+    foreign: ForeignAgent,
+    agent: Checkpoint,
+    curves: Sequence[CurveFile],
+    name: str,
 ) -> Path:
     """Make a run with an imported agent, and return its folder.
 
@@ -69,12 +73,17 @@ def write_agent(
             (origin.kind, origin.file, origin.sha256),
             header.counters.env_steps,
             said_of(foreign),
+            name,
         )
     return run.path
 
 
-def write_curves(runs_dir: Path, choice: EnvChoice, curves: CurveFile) -> Path:
+def write_curves(
+    runs_dir: Path, choice: EnvChoice, curves: CurveFile, name: str, group: str
+) -> Path:
     """Make a run without an agent, for comparisons, and return its folder.
+
+    Runs of one ``group`` are compared as one; an empty one is a run by itself.
 
     Raises:
         RequestError: the run cannot be written; no partial run remains.
@@ -85,11 +94,11 @@ def write_curves(runs_dir: Path, choice: EnvChoice, curves: CurveFile) -> Path:
         "steps": max(curves.env_steps, 1),
         "eval_interval": 0,
     }
-    run = RunDirectory.create(runs_dir, *make_settings(values))
+    run = RunDirectory.create(runs_dir, *make_settings(values), group=group)
     file, sha256 = curves.sources[0]
     with _as_a_whole(run):
         _write_tables(run, curves)
-        _finish(run, (curves.kind, file, sha256), curves.env_steps, curves.notes)
+        _finish(run, (curves.kind, file, sha256), curves.env_steps, curves.notes, name)
     return run.path
 
 
@@ -106,7 +115,11 @@ def _as_a_whole(run: RunDirectory) -> Iterator[None]:
 
 
 def _finish(
-    run: RunDirectory, origin: tuple[str, str, str], env_steps: int, notes: Sequence[Text]
+    run: RunDirectory,
+    origin: tuple[str, str, str],
+    env_steps: int,
+    notes: Sequence[Text],
+    name: str,
 ) -> None:
     """Write journal, label and ending; the ending marks the run as over."""
     kind, file, sha256 = origin
@@ -114,7 +127,7 @@ def _finish(
     entry |= {"kind": kind, "file": file, "sha256": sha256}
     run.note(entry | {"notes": [note.english for note in notes], "time": now()})
     lines = [f"{kind}, {file}", f"SHA-256 {sha256}", *(note.english for note in notes)]
-    write_label(run.path, RunLabel(name=f"{file} ({kind})", note="\n".join(lines)))
+    write_label(run.path, RunLabel(name=name, note="\n".join(lines)))
     evaluations = run.evaluations()
     last = evaluations[-1][1] if evaluations else None
     best = max((mean for _, mean in evaluations), default=None)

@@ -16,6 +16,7 @@ from td3core.importers.destination import write_agent, write_checkpoint, write_c
 from td3core.importers.foreign import ForeignAgent
 from td3core.runs.layout import CHECKPOINTS, LAST
 from td3core.runs.listing import list_runs
+from td3core.runs.metadata import parse_group
 from td3core.system.regular_files import glob, is_regular
 from td3core.text import Text
 
@@ -29,8 +30,15 @@ class Found:
     """Contents of a file, before they are converted."""
 
     content: ForeignAgent | CurveFile
+    name: str
+    """The usual name of a run of them."""
     curves: tuple[CurveFile, ...] = ()
     """Curves of the agent's training, from files next to it."""
+
+    @property
+    def has_agent(self) -> bool:
+        """Whether there is an agent, not only curves."""
+        return isinstance(self.content, ForeignAgent)
 
     @property
     def kind(self) -> str:
@@ -98,7 +106,13 @@ def examine(path: Path, statistics: Path | None = None) -> Found:
         content = vec_normalize.normalised(content, statistics)
     folder = path if path.is_dir() else path.parent
     zoo = isinstance(content, ForeignAgent) and rl_zoo.is_readable(path)
-    return Found(content=content, curves=_curves_beside(folder) if zoo else ())
+    # Other programs call all files of curves alike: their folder tells them apart.
+    named = path.name if isinstance(content, ForeignAgent) else "/".join(path.absolute().parts[-2:])
+    return Found(
+        content=content,
+        name=f"{named} ({content.kind})",
+        curves=_curves_beside(folder) if zoo else (),
+    )
 
 
 def _takes_statistics(content: ForeignAgent | CurveFile) -> bool:
@@ -140,16 +154,38 @@ def choice_of(found: Found, given: EnvChoice | None, file: str) -> EnvChoice:
     )
 
 
-def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Path) -> Imported:
+def import_to_run(
+    found: Found,
+    choice: EnvChoice,
+    make: EnvMaker,
+    runs_dir: Path,
+    *,
+    name: str = "",
+    group: str = "",
+) -> Imported:
     """Make a run from the file's contents.
 
+    Args:
+        found: the contents.
+        choice: their environment.
+        make: makes it.
+        runs_dir: the folder of runs.
+        name: the name of the run; empty for the usual one.
+        group: the group of runs that curves belong to, which are compared as one.
+
     Raises:
-        RequestError: it does not suit the environment, or cannot be written; no run remains.
+        RequestError: it does not suit the environment, or cannot be written; no run remains. Or the
+            group is no name of a folder, or one of an agent.
     """
+    if group and found.has_agent:
+        raise RequestError("An agent's run has no group; {option} is for curves.", option="--group")
+    if group != parse_group(group):
+        raise RequestError("{group} cannot name a group.", group=repr(group))
+    name = name or found.name
     content = found.content
     if isinstance(content, CurveFile):
         content = replace(content, notes=(*content.notes, *_doubts(choice.env_id, runs_dir)))
-        run = write_curves(runs_dir, choice, content)
+        run = write_curves(runs_dir, choice, content, name, group)
         return Imported(
             run=run,
             checkpoint=None,
@@ -158,7 +194,7 @@ def import_to_run(found: Found, choice: EnvChoice, make: EnvMaker, runs_dir: Pat
             notes=content.notes,
         )
     agent = checkpoint_of(content, make(choice))
-    run = write_agent(runs_dir, content, agent, found.curves)
+    run = write_agent(runs_dir, content, agent, found.curves, name)
     return Imported(
         run=run,
         checkpoint=run / CHECKPOINTS / LAST,

@@ -138,7 +138,7 @@ def all_settings(found: Material) -> Section:
             )
         )
     for run in found.runs.values():
-        if run.imported:
+        if run.imported and not run.results.curves_only:
             found.missing.append(
                 tr(
                     "Settings of {run} that the imported file does not have: the table shows the"

@@ -50,6 +50,7 @@ def test_a_dropped_agent_is_asked_for_its_environment_and_plays(
     dialog = opened(qtbot, window, lambda: drop(window, file))
     assert dialog.kind.text().replace("\u200b", "") == "CleanRL TD3"
     assert dialog.sizes.text() == "3 observations · 1 action"
+    assert not dialog.form.isRowVisible(dialog.group)
     assert dialog.env.currentText() == "Pendulum-v1"
     assert dialog.hint.text() == "Not in the file; its name suggests it."
     assert "no target networks" in dialog.notes.text()
@@ -105,6 +106,13 @@ def test_curves_name_their_environment(qtbot: QtBot, window: MainWindow, tmp_pat
     words = dialog.words()
     assert words is not None
     assert words[0][4:8] == ["--env", "Pendulum-v1", "--env-args", '{"g": 9.0}']
+    assert dialog.form.isRowVisible(dialog.group)
+    assert dialog.name.placeholderText().endswith("/monitor.csv (stable-baselines3 monitor)")
+    dialog.name.setText("PPO, first seed")
+    dialog.group.setText("PPO ")
+    words = dialog.words()
+    assert words is not None
+    assert words[0][8:12] == ["--name", "PPO, first seed", "--group", "PPO"]
     dialog.close()
 
 

@@ -176,15 +176,17 @@ def test_imported_curves_are_compared_with_a_run_of_the_studio(
     assert summary.title.endswith("(TensorBoard)")
 
 
-def imported_monitor(folder: Path, runs_dir: Path) -> Path:
+def imported_monitor(folder: Path, runs_dir: Path, **named: str) -> Path:
     """Return a run of the curves of a monitor."""
     path = folder / "0.monitor.csv"
+    path.parent.mkdir(exist_ok=True)
     path.write_text(files.monitor([(-1000.0, 200, 1.5), (-800.0, 150, 3.0)]))
     made = importing.import_to_run(
         importing.examine(path),
         EnvChoice("Pendulum-v1"),
         lambda _: None,  # type: ignore[arg-type, return-value]
         runs_dir,
+        **named,
     )
     assert made.run is not None
     return made.run
@@ -223,6 +225,60 @@ def test_commands_on_agents_say_that_imported_curves_have_none(
     run = imported_monitor(tmp_path, runs_dir)
     assert app.main([words[0], str(run), *words[1:]]) == 2
     assert "contains only curves" in capsys.readouterr().err.strip().splitlines()[-1]
+
+
+def test_curves_of_several_programs_are_compared_each_by_itself(
+    tmp_path: Path, runs_dir: Path
+) -> None:
+    own = finish(runs_dir, "Pendulum-v1", steps=60, eval_interval=30).run
+    runs = [own, *(imported_monitor(tmp_path / name, runs_dir) for name in ("PPO_1", "A2C_1"))]
+    comparison = compare([read_results(run) for run in runs], "return")
+    names = [each.name for each in comparison.groups]
+    kind = "stable-baselines3 monitor"
+    assert names[1:] == [f"{each}/0.monitor.csv ({kind})" for each in ("PPO_1", "A2C_1")]
+    # Nothing is known of their settings.
+    assert comparison.differing == ()
+    assert [each.group.values("tau") for each in comparison.groups] == [
+        "0.005",
+        "unknown",
+        "unknown",
+    ]
+
+
+def test_curves_are_pooled_once_they_are_given_a_group(tmp_path: Path, runs_dir: Path) -> None:
+    runs = [
+        imported_monitor(tmp_path / name, runs_dir, name=name, group=group)
+        for name, group in (("PPO_1", "PPO"), ("PPO_2", "PPO"), ("A2C_1", ""))
+    ]
+    assert [RunDirectory.open(run).label().name for run in runs] == ["PPO_1", "PPO_2", "A2C_1"]
+    comparison = compare([read_results(run) for run in runs], "return")
+    found = {each.name: len(each.group.runs) for each in comparison.groups}
+    assert found == {"PPO": 2, "A2C_1": 1}
+
+
+@pytest.mark.parametrize("group", ["a/b", "..", "x" * 5000])
+def test_a_name_that_cannot_be_that_of_a_group_is_refused(
+    tmp_path: Path, runs_dir: Path, group: str
+) -> None:
+    with pytest.raises(RequestError, match="cannot name a group"):
+        imported_monitor(tmp_path, runs_dir, group=group)
+    assert not runs_dir.exists() or not [*runs_dir.iterdir()]
+
+
+@pytest.mark.parametrize("option", ["--name", "--group"])
+def test_a_file_alone_takes_neither_name_nor_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    words = [
+        "import",
+        str(tmp_path / "a.zip"),
+        option,
+        "x",
+        "--out",
+        str(tmp_path / "a.safetensors"),
+    ]
+    assert app.main(words) == 2
+    assert "--out makes none" in capsys.readouterr().err
 
 
 def test_an_environment_that_nothing_here_knows_is_said(tmp_path: Path, runs_dir: Path) -> None:
