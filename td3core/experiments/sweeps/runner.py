@@ -119,7 +119,12 @@ class SweepRunner:
             if record.state is TrialStatus.RUNNING:
                 self._begin(self._study.settings_of(record))
 
-    def _begin(self, record: TrialRecord) -> None:
+    def _begin(self, record: TrialRecord, *, new: bool = False) -> None:
+        """Begin a trial, with the runs it has.
+
+        ``new``: the study has just drawn it. If all its runs are finished nevertheless, the record
+        of the trials was lost: then it is not judged again, by fewer others than the first time.
+        """
         runs = [TrialRun(seed=seed) for seed in self._spec.seeds]
         trial = LiveTrial(
             number=record.number,
@@ -147,7 +152,7 @@ class SweepRunner:
             return
         self._read(trial)
         # A kill may have come before the last evaluations were judged.
-        self._judge(trial)
+        self._judge(trial, may_prune=not (new and trial.finished))
 
     def _require_of(self, record: TrialRecord, run: RunDirectory) -> None:
         """Check that a run on disk has the settings of its trial.
@@ -190,7 +195,7 @@ class SweepRunner:
             return False
         record = self._study.ask()
         self._records.append(record)
-        self._begin(record)
+        self._begin(record, new=True)
         self._conclude()
         return not self._over()
 
@@ -266,7 +271,7 @@ class SweepRunner:
             self._stop(trial)
         return new
 
-    def _judge(self, trial: LiveTrial) -> None:
+    def _judge(self, trial: LiveTrial, *, may_prune: bool = True) -> None:
         if trial.closing:
             return
         for step, value in trial.new_values(self._spec.objective):
@@ -274,7 +279,7 @@ class SweepRunner:
             # After the last evaluation of every run, pruning would save nothing.
             if step >= self._spec.steps and trial.evaluated:
                 break
-            if self._study.report(trial.number, step, value):
+            if self._study.report(trial.number, step, value, may_prune=may_prune):
                 trial.pruned_at = step
                 self._stop(trial)
                 break

@@ -179,7 +179,7 @@ class SweepStudy:
                 _suggest(trial, name, each)
             return self._record(self._frozen(record.number))
 
-    def report(self, number: int, env_steps: int, value: float) -> bool:
+    def report(self, number: int, env_steps: int, value: float, *, may_prune: bool = True) -> bool:
         """Report the objective of a running trial at a step; return whether to prune it."""
         with self._using_file():
             known = self._frozen(number).intermediate_values
@@ -189,7 +189,7 @@ class SweepStudy:
             elif env_steps < max(known):
                 return False
             # The newest value may be recorded without a decision, after a kill between the two.
-            if not trial.should_prune():
+            if not may_prune or not trial.should_prune():
                 return False
             trial.set_user_attr(_CLOSING, env_steps)
             return True

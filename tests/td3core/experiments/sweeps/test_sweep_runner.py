@@ -617,6 +617,18 @@ def test_a_sweep_whose_study_is_lost_says_so_and_is_recorded_anew_when_it_is_con
     )
 
 
+def test_a_finished_trial_is_not_pruned_because_the_study_was_lost(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=2)
+    SweepFolder(runs_dir, "scripted").study_file.unlink()
+    monkeypatch.setattr("optuna.trial.Trial.should_prune", lambda _: True)
+    state, _ = conduct(runs_dir, ScriptedExecutor(rising), trials=3)
+    found = [trial.state for trial in state.trials]
+    assert found == [TrialStatus.DONE, TrialStatus.DONE, TrialStatus.PRUNED]
+    assert [trial.value for trial in state.trials[:2]] == [trial.value for trial in whole.trials]
+
+
 @pytest.mark.slow
 def test_a_run_of_a_lost_study_is_not_counted_for_a_trial_with_other_settings(
     runs_dir: Path,
