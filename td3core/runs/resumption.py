@@ -7,7 +7,7 @@ from pathlib import Path
 from td3core import checkpoint
 from td3core.checkpoint import Checkpoint
 from td3core.checkpoint.resumable import require_resumable
-from td3core.config import RunConfig, changes, pinned
+from td3core.config import RunConfig, changes, follows, pinned
 from td3core.config.run_config import COMPILED, TORCH
 from td3core.envs.info import EnvInfo
 from td3core.errors import RequestError, brief
@@ -37,6 +37,17 @@ FIXED_BY_CHECKPOINT = (
 )
 """Settings that shape the contents of a checkpoint. The seed may differ in a branch, for random
 numbers after the checkpoint, but not in the run itself."""
+
+_READ_FROM_RUN = (
+    "update_while_stepping",
+    "learning_starts",
+    "eval_interval",
+    "eval_episodes",
+    "bias_interval",
+    "device",
+)
+"""Settings with an effect that a resumed run takes from its ``run.toml``, where they may have been
+edited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +98,10 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
             refusals.append(problem.message)
         else:
             return ResumePoint(
-                path=path, saved=saved, origin=JournalEvent.RESUME, deviations=tuple(refusals)
+                path=path,
+                saved=saved,
+                origin=JournalEvent.RESUME,
+                deviations=(*refusals, *_edits(run, path, saved)),
             )
     if refusals:
         raise RequestError(
@@ -107,14 +121,41 @@ def resume_point(run: RunDirectory) -> ResumePoint | None:
 
 
 def _require_same_settings(run: RunDirectory, path: Path, saved: Checkpoint) -> None:
-    for name in differing(saved.header.config, run.config, (*FIXED_BY_CHECKPOINT, "seed")):
+    header = saved.header
+    pairs = {
+        name: (getattr(run.config, name), getattr(header.config, name))
+        for name in differing(header.config, run.config, (*FIXED_BY_CHECKPOINT, "seed"))
+    }
+    # Live settings come from the checkpoint, so editing the first ones has no effect.
+    changed_live = {entry.get("field") for entry in run.journal()}
+    for name, first, now in changes(run.first_tunables, header.tunables):
+        # The steps of a schedule depend on the length of the run.
+        both = follows(run.first_tunables, name) and follows(header.tunables, name)
+        if name not in changed_live and not both:
+            pairs[name] = first, now
+    for name, (value, found) in pairs.items():
         raise RequestError(
             "{name} is {value} in run.toml, but {saved} in {checkpoint}.",
             name=name,
-            value=brief(getattr(run.config, name), 60),
-            saved=brief(getattr(saved.header.config, name), 60),
+            value=brief(value, 60),
+            saved=brief(found, 60),
             checkpoint=path.name,
         )
+
+
+def _edits(run: RunDirectory, path: Path, saved: Checkpoint) -> list[Text]:
+    """Return the edits of ``run.toml`` that a resumed run follows."""
+    then = saved.header.config
+    return [
+        Text(
+            "{key} was {before} in {checkpoint} and is {now} in run.toml.",
+            key=SettingName(name),
+            before=str(getattr(then, name)),
+            now=str(getattr(run.config, name)),
+            checkpoint=path.name,
+        )
+        for name in differing(then, run.config, _READ_FROM_RUN)
+    ]
 
 
 def differing(

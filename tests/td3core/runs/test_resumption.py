@@ -1,16 +1,21 @@
 """The checkpoint a run resumes from, and reasons for refusing it."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from td3core import checkpoint
+from td3core.protocol.events import Ended, Failed, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.runs.resumption import resume_point
 from td3core.runs.tables import read_table
 from tests.support.lives import differences
 from tests.td3core.helpers import finish, tiny
-from tests.td3core.training.resuming import VALUES, contents, go_on_well, refused, stopped
+from tests.td3core.training.resuming import VALUES, contents, go_on, go_on_well, refused, stopped
 
 
 def damage(path: Path) -> None:
@@ -67,6 +72,48 @@ def test_settings_that_do_not_fit_the_checkpoint_are_refused(runs_dir: Path) -> 
         before = contents(ended.run)
         assert "run.toml" in refused(ended.run)
         assert contents(ended.run) == before
+
+
+def test_a_live_setting_edited_in_the_description_is_refused_as_it_would_have_no_effect(
+    runs_dir: Path,
+) -> None:
+    ended = stopped(runs_dir, 50, **VALUES)
+    path = ended.run / "run.toml"
+    text = path.read_text()
+    tau = RunDirectory.open(ended.run).first_tunables.tau
+    path.write_text(text.replace(f"tau = {tau}", "tau = 0.25"))
+    assert f"tau is 0.25 in run.toml, but {tau} in last.safetensors." in refused(ended.run)
+    path.write_text(text.replace(f"tau = {tau}", 'tau = "0.25, 0.1@40"'))
+    assert "in run.toml, but" in refused(ended.run)
+    path.write_text(text)
+    assert go_on_well(ended.run).env_steps == 97
+
+
+@pytest.mark.parametrize(
+    ("name", "now"),
+    [("learning_starts", 90), ("eval_interval", 40), ("update_while_stepping", True)],
+)
+def test_an_edit_of_the_description_that_counts_is_said_and_refused_where_it_must_be_exact(
+    runs_dir: Path, name: str, now: Any
+) -> None:
+    ended = stopped(runs_dir, 50, **VALUES)
+    then = getattr(RunDirectory.open(ended.run).config, name)
+    path = ended.run / "run.toml"
+    text = path.read_text()
+    before = f"{name} = {json.dumps(then)}"
+    assert before in text
+    path.write_text(text.replace(before, f"{name} = {json.dumps(now)}"))
+    said = f"{name} was {then} in last.safetensors and is {now} in run.toml."
+    point = resume_point(RunDirectory.open(ended.run))
+    assert point is not None
+    assert [*map(str, point.deviations)] == [said]
+    if name == "eval_interval":
+        outcome, _ = go_on(ended.run, exact=True)
+        assert isinstance(outcome, Failed)
+        assert said in str(outcome.message)
+        outcome, told = go_on(ended.run)
+        assert isinstance(outcome, Ended)
+        assert [said in str(warned.message) for warned in told.all(Warned)] == [True]
 
 
 def test_an_environment_of_another_size_is_refused(runs_dir: Path) -> None:
