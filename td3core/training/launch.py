@@ -345,6 +345,9 @@ def _prepare(
     for message in (*plan.notices, *([ignored] if ignored else [])):
         step = plan.point.env_steps if plan.point else 0
         report(Warned(env_steps=step, message=message, no_deviation=True))
+    if control.stopping:
+        # A new run would have no agent.
+        raise StoppedError
     directory = plan.directory(config)
     access = RemoteAccess(directory.path, config, control, report)
     listeners.add(access)

@@ -15,6 +15,7 @@ from td3core.protocol.events import (
     Ended,
     Evaluated,
     Event,
+    Failed,
     Phase,
     Progress,
     Saved,
@@ -292,10 +293,10 @@ def test_a_run_stopped_before_it_began_takes_no_step(runs_dir: Path, scripted: A
     control, script = Control(), Script()
     control.stop()
     outcome, _ = run(runs_dir, scripted(script), control=control)
-    assert isinstance(outcome, Ended)
-    assert (outcome.stopped, outcome.env_steps, script.steps) == ("user", 0, 0)
-    # An agent that has not taken a step is not worth a file.
-    assert outcome.last_checkpoint is None
+    assert isinstance(outcome, Failed)
+    assert (outcome.cancelled, script.steps) == (True, 0)
+    # A run that has not taken a step is not worth a folder.
+    assert not runs_dir.exists() or not [*runs_dir.iterdir()]
 
 
 def test_a_save_that_is_asked_for_is_a_checkpoint_of_that_step(

@@ -20,10 +20,11 @@ from td3core.protocol.control import Control
 from td3core.protocol.events import Ended, Event, Failed, Preparing, Started, Warned
 from td3core.runs.directory import RunDirectory
 from td3core.text import Text
+from td3core.training import launch
 from td3core.training.verify_resume import verify
 from tests.support.scripted import STEPS
 from tests.td3core.helpers import Told, finish, run
-from tests.td3core.training.resuming import branched, stopped
+from tests.td3core.training.resuming import branched, contents, go_on, stopped
 
 WAIT = Text("Compiling the update.")
 
@@ -153,6 +154,23 @@ def test_ctrl_c_while_a_run_waits_ends_the_command_well(
     assert "Stopped before the first step." in captured.err
     found = json.loads(captured.out.splitlines()[-1])
     assert (found["stopped"], found["run"]) == ("user", None)
+
+
+def test_a_stop_while_a_run_is_prepared_leaves_no_run_and_changes_none(
+    runs_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = stopped(runs_dir, 50)
+    before = contents(runs_dir)
+    for start in (
+        lambda control: run(runs_dir, control=control),
+        lambda control: go_on(ended.run, steps=200, control=control),
+    ):
+        control = Control()
+        monkeypatch.setattr(launch, "require_memory", lambda *_, now=control: now.stop())
+        outcome, _ = start(control)
+        assert isinstance(outcome, Failed)
+        assert outcome.cancelled
+        assert contents(runs_dir) == before
 
 
 def test_a_run_of_a_group_that_is_stopped_while_it_waits_has_not_failed() -> None:
