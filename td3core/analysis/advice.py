@@ -31,7 +31,10 @@ from td3core.text import Text
 
 _TEXTS = ("title", "reason")
 _REMEDY = {"advice", "change"}
-_KEYS = {*_TEXTS, *_REMEDY, "order", "quantity", "above", "below", "sustained", "after", "unless"}
+_KEYS = {
+    *(*_TEXTS, *_REMEDY, "order", "quantity"),
+    *("above", "below", "sustained", "after", "unless", "at_least"),
+}
 _COLUMNS = {name: place for place, name in enumerate(TRAINING_COLUMNS)}
 _EVALUATED = tuple(metric.name for metric in EVALUATION_METRICS)
 _UPDATES = _COLUMNS["updates"]
@@ -101,6 +104,9 @@ class Rule:
     """Updates before which the quantity is not judged: untrained networks are far off."""
     unless: tuple[str, ...]
     """Names of rules with the same cause: while one of them is broken, this one is not reported."""
+    at_least: Mapping[str, float]
+    """Live settings, and the values below which the rule is not reported: there its quantity says
+    nothing."""
     reason: Text
     """Reason for the bound, in a sentence."""
     remedy: Remedy
@@ -202,6 +208,7 @@ def parse_rule(name: str, text: str) -> Rule:
             sustained=max(int(found.get("sustained", 1)), 1),
             after=int(found.get("after", 0)),
             unless=_names(found.get("unless", [])),
+            at_least=_minima(name, found.get("at_least", {})),
             remedy=_remedy(name, {key: found[key] for key in _REMEDY}),
             of_algorithm={
                 each: _remedy(name, dict(found[each])) for each in ALGORITHMS if each in found
@@ -237,6 +244,13 @@ def _allowed(config: RunConfig, tunables: Tunables, values: Mapping[str, Any]) -
 
 def _names(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(str(name) for name in value)
+
+
+def _minima(name: str, found: Mapping[str, Any]) -> dict[str, float]:
+    for key in found:
+        if key not in dict(specs(Tunables)):
+            raise _refusal(name, Text("{key} is no live setting", key=key))
+    return {key: float(value) for key, value in found.items()}
 
 
 def _refusal(name: str, reason: Text) -> RequestError:
@@ -329,8 +343,15 @@ class Health:
         return [
             watch
             for watch in self._watches
-            if watch.since is not None and broken.isdisjoint(watch.rule.unless)
+            if watch.since is not None
+            and broken.isdisjoint(watch.rule.unless)
+            and self._applies(watch.rule)
         ]
+
+    def _applies(self, rule: Rule) -> bool:
+        return all(
+            getattr(self._tunables, name) >= minimum for name, minimum in rule.at_least.items()
+        )
 
     def take(self, event: Event) -> None:
         """Process one event of the run."""

@@ -305,16 +305,19 @@ def kept(name: str) -> np.ndarray[Any, Any]:
     return np.array([[float(row.get(c, "nan")) for c in TRAINING_COLUMNS] for row in found])
 
 
-def broken_by(training: np.ndarray[Any, Any]) -> set[str]:
-    """Return the rules that a run broke at any time, by its rows one at a time."""
+def broken_by(name: str) -> set[str]:
+    """Return the rules that a kept run broke at any time, by its rows one at a time."""
     from td3core.analysis.advice import Health, load_rules
+    from td3core.cli.options import assignments
     from td3core.config.presets import compose
     from tests.support.health import progress, started
 
     health, seen = Health(load_rules()), set[str]()
-    config, tunables = compose("Pendulum-v1", (), {})
+    words = words_of(name)
+    values = assignments([word for word in words if "=" in word])
+    config, tunables = compose(words[0], (), values)
     health.take(started(config, tunables))
-    for row in training:
+    for row in kept(name):
         health.take(progress(tunables, row[None]))
         seen |= {advice.rule.name for advice in health.advice}
     return seen
@@ -412,7 +415,7 @@ def main(words: list[str]) -> None:
             for name, values in kept_agents().items():
                 print(f"agent {name:40}", *sorted(agent_breaks(values)))
             for path in sorted(set(HERE.glob("*.csv")) - {AGENTS}):
-                print(f"{path.stem:28}", *sorted(broken_by(kept(path.stem))))
+                print(f"{path.stem:28}", *sorted(broken_by(path.stem)))
 
 
 if __name__ == "__main__":
