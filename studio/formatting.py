@@ -88,9 +88,4 @@ def format_value(value: Any) -> str:
 
 def format_setting(spec: Spec, value: Any) -> str:
     """Format the value of a known setting, which may have a word for zero or for no limit."""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if value == 0 and spec.zero:
-            return str(spec.zero)
-        if value <= spec.low and spec.lowest:
-            return str(spec.lowest)
-    return format_value(value)
+    return str(spec.word(value)) or format_value(value)

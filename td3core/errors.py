@@ -188,6 +188,9 @@ def unknown_name(
         values: The other values of the template.
     """
     near = difflib.get_close_matches(str(name), known, n=3, cutoff=0.5)
+    if not near and len(part := str(name).casefold()) > 2:
+        # Such as tqc for BipedalWalker-v3-tqc.
+        near = [each for each in known if part in each.casefold()][:3]
     if not near:
         hint = Text("Known: {names}.", names=", ".join(known))
     elif len(near) == 1:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from td3core.analysis.results import Metric, RunResults, settings_of
-from td3core.config import RunConfig, Tunables, specs, title_of
+from td3core.config import RunConfig, Tunables, setting_words, special_word, specs, title_of
 from td3core.config.presets import PLUS
-from td3core.config.value_text import NONE, OFF, ON, format_count, in_english, value_words
+from td3core.config.value_text import NONE, OFF, ON, format_count, in_english
 from td3core.errors import RequestError, brief, unknown_name
 from td3core.runs.naming import told_apart, with_env
 from td3core.text import SettingName, Text, tr
@@ -88,7 +88,7 @@ class ComparedGroup:
             found = dict.fromkeys(_history(run, called) or tr("none") for run in self.runs)
         else:
             values = (settings_of(run)[setting] for run in self.runs)
-            found = dict.fromkeys(value_text(value, called) for value in values)
+            found = dict.fromkeys(value_text(setting, value, called) for value in values)
         return brief(", ".join(found), _LONGEST)
 
 
@@ -135,19 +135,19 @@ def differing(runs: Iterable[RunResults]) -> tuple[str, ...]:
     return tuple(name for name in names if len({each[name] for each in all_settings} - {None}) > 1)
 
 
-def value_text(value: Any, called: Callable[[str], str] = str) -> str:
+def value_text(name: str, value: Any, called: Callable[[str], str] = str) -> str:
     """Return the value of a setting as short text, in English if settings are called by keys."""
-    words = _short(value)
+    words = _short(name, value)
     return in_english(words) if called is str else str(words)
 
 
-def _short(value: Any) -> Text | str:
+def _short(name: str, value: Any) -> Text | str:
     if value is None:
         return Text("unknown")
     if isinstance(value, bool):
         return ON if value else OFF
     if isinstance(value, float):
-        return f"{value:g}"
+        return special_word(name, value) or f"{value:g}"
     if isinstance(value, tuple):
         return "×".join(map(str, value)) or NONE
     return str(value) or NONE
@@ -273,8 +273,9 @@ def _history(run: RunResults, called: Callable[[str], str]) -> str:
         parent = {"run": run.parent.run, "step": format_count(run.parent.env_steps)}
         parts.append(tr("branched from {run} at step {step}", **parent))
     for change in run.gestures:
-        text, step = f"{called(change.name)} {value_words(change.new)}", change.env_steps
-        parts.append(tr("{change} at step {step}", change=text, step=format_count(step)))
+        text = f"{called(change.name)} {setting_words(change.name, change.new)}"
+        step = format_count(change.env_steps)
+        parts.append(tr("{change} at step {step}", change=text, step=step))
     return ", ".join(parts)
 
 
@@ -324,7 +325,7 @@ def _telling(names: list[str], runs: Sequence[RunResults]) -> list[str]:
 
     def kinds(some: Sequence[str]) -> int:
         each_settings = [settings_of(run) for run in runs]
-        return len({tuple(value_text(each[name]) for name in some) for each in each_settings})
+        return len({tuple(value_text(name, each[name]) for name in some) for each in each_settings})
 
     first = names[:_MOST_NAMED]
     if kinds(first) == kinds(names):
@@ -339,7 +340,7 @@ def _telling(names: list[str], runs: Sequence[RunResults]) -> list[str]:
 def _described(
     settings: Mapping[str, Any], names: Sequence[str], called: Callable[[str], str]
 ) -> str:
-    return ", ".join(f"{called(name)} {value_text(settings[name], called)}" for name in names)
+    return ", ".join(f"{called(name)} {value_text(name, settings[name], called)}" for name in names)
 
 
 def _unique(attempts: Sequence[list[str]]) -> list[str]:

@@ -70,6 +70,17 @@ def sign_of(name: str) -> str:
     return str(spec_of(_all_fields()[name]).sign) if name in _all_fields() else name
 
 
+def setting_words(name: str, value: Any) -> Text | str:
+    """Return the value of a setting as :func:`value_words`, or the word for a special value."""
+    return special_word(name, value) or value_words(value)
+
+
+def special_word(name: str, value: Any) -> Text:
+    """Return the word for a special value of a setting, such as off; else empty."""
+    known = _all_fields()
+    return spec_of(known[name]).word(value) if name in known else NO_TEXT
+
+
 def default(name: str) -> Any:
     """Return the default value of the setting ``name``; ``None`` if it has none."""
     value = _all_fields()[name].default

@@ -45,6 +45,15 @@ class Spec:
         """The part of the allowed range that a slider covers."""
         return self.shown or (self.low, self.high)
 
+    def word(self, value: object) -> Text:
+        """Return the word for a number that is a special value, such as off; else empty."""
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            if value == 0 and self.zero:
+                return self.zero
+            if value <= self.low:
+                return self.lowest
+        return NO_TEXT
+
     def is_lowest(self, text: str) -> bool:
         """Return whether a text is the word for the lowest value, translated or in English."""
         words = (self.lowest.english.casefold(), str(self.lowest).casefold())

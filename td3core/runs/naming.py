@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from td3core.config import all_given, specs, title_of
+from td3core.config import all_given, setting_words, specs, title_of
 from td3core.config.algorithms import unused_by
 from td3core.config.presets import PLUS, compose
-from td3core.config.value_text import about_steps, value_words
+from td3core.config.value_text import about_steps
 from td3core.errors import RequestError
 from td3core.runs.directory import RunDirectory
 from td3core.runs.layout import run_of
@@ -154,7 +154,7 @@ def changes_in_words(run: RunDirectory, usual: Usual | None = None) -> Text:
         for name, spec in specs(kind)
     }
     found = [
-        Text("{setting} {value}", setting=labels[name], value=value_words(value))
+        Text("{setting} {value}", setting=labels[name], value=setting_words(name, value))
         for name, value in changed_settings(run, usual).items()
     ]
     more = len(found) - _SHOWN

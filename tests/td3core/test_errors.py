@@ -140,6 +140,13 @@ def test_an_unknown_name_is_answered_with_the_nearest_or_with_all() -> None:
     assert str(none) == "There is no preset called 'xyz'. Known: alpha, alphb, beta."
 
 
+def test_a_part_of_a_long_name_finds_it() -> None:
+    known = ["BipedalWalker-v3", "BipedalWalker-v3-tqc", "Walker2d-v5-tqc"]
+    said = str(unknown_name("There is no preset called {name}.", "TQC", known))
+    assert said.endswith("Did you mean one of these: BipedalWalker-v3-tqc, Walker2d-v5-tqc?")
+    assert "Known: " in str(unknown_name("There is no preset called {name}.", "-v", known))
+
+
 def test_each_kind_of_unknown_name_has_a_sentence_of_its_own_to_translate(stretched: None) -> None:
     problem = unknown_name("There is no field of {where} called {name}.", "lo", ["low"], where="x")
     assert INSIDE.sub("", str(problem)) == "x'lo'. low?"

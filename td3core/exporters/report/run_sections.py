@@ -108,7 +108,7 @@ def _from_preset(found: Material) -> Section | None:
         Column(title=tr("Here"), number=True),
         Column(title=brief(preset, _LONGEST_NAME), number=True),
     )
-    rows = tuple((called[n], value_text(now[n]), value_text(usual.get(n))) for n in changed)
+    rows = tuple((called[n], value_text(n, now[n]), value_text(n, usual.get(n))) for n in changed)
     return Section(name="differ", title=title, blocks=(DataTable(columns=columns, rows=rows),))
 
 
@@ -188,8 +188,9 @@ def _row_of_entry(entry: Entry, called: Mapping[str, str]) -> tuple[str, ...]:
     when = tr("planned") if is_scheduled(entry) else made
     step = format_count(entry["step"])
     if "field" in entry:
-        values = (value_text(entry.get("old")), value_text(entry["new"]))
-        return (step, called.get(entry["field"], entry["field"]), *values, when)
+        field = entry["field"]
+        values = (value_text(field, entry.get("old")), value_text(field, entry["new"]))
+        return (step, called.get(field, field), *values, when)
     event = brief(entry["event"], LONGEST_VALUE)
     done, message = JOURNAL.get(event, event), from_keys(entry, _LONGEST_NOTE)
     told = tr("{done}: {message}", done=done, message=message) if message else str(done)

@@ -134,7 +134,7 @@ def _table(sweep: SweepFacts) -> DataTable:
         (
             str(trial.number),
             typographic(plain_return(trial.value or 0.0)),
-            *(value_text(trial.settings.get(name)) for name in names),
+            *(value_text(name, trial.settings.get(name)) for name in names),
         )
         for trial in sweep.best()[:_MOST_TRIALS]
     )

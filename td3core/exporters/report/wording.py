@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from td3core.config import RunConfig, Tunables, specs
-from td3core.config.value_text import typographic, value_words
+from td3core.config import RunConfig, Tunables, setting_words, specs
+from td3core.config.value_text import typographic
 from td3core.errors import brief
 from td3core.protocol.run_status import RunStatus
 from td3core.protocol.wording import STATES
@@ -37,6 +37,6 @@ def labels() -> dict[str, str]:
     }
 
 
-def value_text(value: Any) -> str:
+def value_text(name: str, value: Any) -> str:
     """Return the value of a setting, shortened."""
-    return brief(typographic(str(value_words(value))) or tr("none"), LONGEST_VALUE)
+    return brief(typographic(str(setting_words(name, value))) or tr("none"), LONGEST_VALUE)

@@ -24,6 +24,7 @@ from td3core.analysis.results import (
 )
 from td3core.analysis.wording import estimate_text
 from td3core.config import sign_of
+from td3core.config.tunables import NO_FLOOR
 from td3core.config.value_text import value_words
 from td3core.errors import RequestError
 from td3core.protocol.control import Control
@@ -77,7 +78,7 @@ def test_runs_that_differ_in_what_has_no_effect_are_one_group(runs_dir: Path, na
     assert found.differing == ()
     # Unless one asks for it.
     assert [each.name for each in compare(runs, by=[name]).groups] == [
-        f"{name} {value_text(value)}" for value in values
+        f"{name} {value_text(name, value)}" for value in values
     ]
 
 
@@ -597,12 +598,20 @@ def test_a_run_of_a_group_that_was_tuned_stands_apart_and_says_why(runs_dir: Pat
 
 
 def test_a_network_without_layers_has_a_value_to_show() -> None:
-    assert value_text(()) == str(value_words(())) == "none"
-    assert value_text((64, 32)) == "64×32"
+    assert value_text("actor_hidden", ()) == str(value_words(())) == "none"
+    assert value_text("actor_hidden", (64, 32)) == "64×32"
 
 
 def test_words_for_values_are_translated_where_settings_have_labels(stretched: None) -> None:
-    shown = [value_text(value, sign_of) for value in (True, False, ())]
+    shown = [value_text("actor_hidden", value, sign_of) for value in (True, False, ())]
     assert [each.strip(f"{OPEN}{CLOSE}{PAD}") for each in shown] == ["on", "off", "none"]
     assert all(each.startswith(OPEN) for each in shown)
-    assert value_text(True) == "on"
+    assert value_text("twin_critics", True) == "on"
+
+
+def test_a_value_with_a_word_of_its_own_is_shown_by_that(runs_dir: Path) -> None:
+    floors = (NO_FLOOR, -20.0)
+    runs = read([write_run(runs_dir, [1.0], reward_floor=floor) for floor in floors])
+    found = compare(runs)
+    assert [each.group.values("reward_floor") for each in found.groups] == ["off", "-20"]
+    assert [each.name for each in found.groups] == ["TD3 reward_floor off", "TD3 reward_floor -20"]
