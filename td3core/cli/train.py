@@ -92,10 +92,7 @@ def train(
     """The command ``train``."""
     values = assignments(settings or [])
     several = _seeds(seeds, {"--seed": seed, "--set seed": values.get("seed")}, journal, jobs)
-    if steps is not None:
-        values["steps"] = steps
-    given = {"seed": seed, "threads": threads}
-    values |= {name: value for name, value in given.items() if value is not None}
+    values |= _agreed(values, {"steps": steps, "seed": seed, "threads": threads})
     if no_eval:
         values["eval_interval"] = 0
     folder = runs_folder(runs_dir)
@@ -137,13 +134,35 @@ def train(
     return with_films(answer, shown_in)
 
 
+def _agreed(values: dict[str, Any], given: dict[str, int | None]) -> dict[str, int]:
+    """Return the settings given by their own options, if any.
+
+    Raises:
+        RequestError: ``--set`` gives one of them another value.
+    """
+    found = {name: value for name, value in given.items() if value is not None}
+    for name, value in found.items():
+        if values.get(name, value) != value:
+            raise RequestError(
+                "{key} is {first} by --set and {second} by an option of its own; give one.",
+                key=SettingName(name),
+                first=str(values[name]),
+                second=str(value),
+            )
+    return found
+
+
 def _changes(journal: Path | None, runs_dir: Path | None) -> "list[Change] | None":
     """Return the live changes of the run that ``--journal`` names; None without it."""
     from td3core.runs.journal import changes_to_repeat
 
     if journal is None:
         return None
-    return changes_to_repeat(find_run(journal, runs_dir).journal_file)
+    run = find_run(journal, runs_dir)
+    found = changes_to_repeat(run.journal_file)
+    if not found:
+        log(Text("{run} has no live changes to repeat.", run=run.path.name))
+    return found
 
 
 def _seeds(
@@ -295,10 +314,7 @@ def branch(
     from td3core.training.launch import branch as branch_run
 
     values = assignments(settings or [])
-    if steps is not None:
-        values["steps"] = steps
-    if seed is not None:
-        values["seed"] = seed
+    values |= _agreed(values, {"steps": steps, "seed": seed})
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     schedule = _changes(journal, runs_dir)

@@ -431,3 +431,12 @@ def test_success_against_the_threshold_is_printed_logged_and_kept(
         assert ("reach" in captured.err) == (threshold is not None)
     finally:
         gym.registry.pop("Scripted/Solvable-v0", None)
+
+
+def test_a_journal_without_changes_is_said_to_repeat_nothing(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = train(capsys, runs_dir)["run"]
+    options = ["--steps", "60", "--runs-dir", str(runs_dir), *small()]
+    assert app.main(["train", STEPS, *options, "--journal", first]) == 0
+    assert f"{Path(first).name} has no live changes to repeat." in capsys.readouterr().err
