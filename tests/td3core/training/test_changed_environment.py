@@ -59,8 +59,18 @@ def test_a_run_is_resumed_exactly_with_the_code_it_was_made_with(
     ("before", "after", "found"),
     [
         ("-abs(float(action[0]))", "-2 * abs(float(action[0]))", "The environment has changed"),
-        ("self.steps >= 20, {}", "self.steps >= 19, {}", "The environment has changed"),
-        ("import gymnasium", "# A word.\nimport gymnasium", "its code or a file named in env_args"),
+        pytest.param(
+            "self.steps >= 20, {}",
+            "self.steps >= 19, {}",
+            "The environment has changed",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "import gymnasium",
+            "# A word.\nimport gymnasium",
+            "its code or a file named in env_args",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["rewards", "ends", "unseen"],
 )
@@ -79,6 +89,7 @@ def test_changed_code_is_said_and_refused_where_the_run_must_be_exact(
     assert resumed(run, steps=100, exact=True)[1] == ""
 
 
+@pytest.mark.slow
 def test_a_branch_says_that_the_environment_has_changed(stranger: Stranger, runs_dir: Path) -> None:
     agent = finish(runs_dir, ENV.env_id, env_check=True).last_checkpoint
     assert agent is not None
