@@ -18,6 +18,8 @@ from td3core.envs.check.report import CheckReport
 from td3core.text import SettingName, Text
 
 _COUNT, _STEPS, _FILES = "env_steps", "env_probe", "env_files"
+_LARGEST = 256 << 20
+"""Bytes; of a larger file, which would take seconds to read, only the size is compared."""
 
 
 def record(
@@ -33,7 +35,7 @@ def record(
         recorded: the record of the checkpoint to resume from; as many steps are taken as there.
     """
     about = {}
-    files = sorted(_digest_of(path) for path in {*_files(choice)})
+    files = sorted(_digests_of_files(choice))
     if files:
         about[_FILES] = hashlib.sha256("".join(files).encode()).hexdigest()
     if checked is None:
@@ -79,19 +81,19 @@ def _count(recorded: str, taken: int) -> int:
     return found if 0 < found <= STEPS else taken
 
 
-def _files(choice: EnvChoice) -> Iterator[Path]:
-    named = [Path(module.path) for module in trust.needed(choice)]
-    for path in (*named, *map(Path, trust.texts_of(choice.kwargs))):
+def _digests_of_files(choice: EnvChoice) -> Iterator[str]:
+    named = [module.path for module in trust.needed(choice)]
+    for path in map(Path, dict.fromkeys((*named, *trust.texts_of(choice.kwargs)))):
         try:
-            if path.is_file():
-                yield path.resolve()
+            if not path.is_file():
+                continue
+            if (size := path.stat().st_size) > _LARGEST:
+                yield f"{size} bytes"
+                continue
+            with path.open("rb") as file:
+                yield hashlib.file_digest(file, "sha256").hexdigest()
         except (OSError, ValueError):
-            continue  # No name of a file.
-
-
-def _digest_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+            continue  # It names no file that can be read.
 
 
 def _digest(steps: Rollout) -> str:

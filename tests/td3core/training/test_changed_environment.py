@@ -1,6 +1,7 @@
 """A run whose environment has changed since says so when it is resumed, or is refused."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -143,6 +144,16 @@ def test_an_environment_that_does_not_repeat_itself_is_compared_by_its_files_onl
     about = checkpoint.read_header(RunDirectory.open(run).last).numerics
     assert about["env_probe"] == ""
     assert "changed" not in resumed(run)[1]
+
+
+def test_of_an_enormous_file_only_the_size_is_compared(tmp_path: Path) -> None:
+    (tmp_path / "data").touch()
+    os.truncate(tmp_path / "data", 1 << 40)
+    choice = EnvChoice("Ant-v5", json.dumps({"xml_file": str(tmp_path / "data"), "other": "a\0b"}))
+    before = identity.record(choice, None, {})
+    os.truncate(tmp_path / "data", 1 << 39)
+    (said,) = identity.differences(before, identity.record(choice, None, {}))
+    assert "may have changed" in str(said)
 
 
 def test_nothing_of_a_known_environment_without_arguments_is_on_record() -> None:
