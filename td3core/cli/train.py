@@ -92,7 +92,7 @@ def train(
     """The command ``train``."""
     values = assignments(settings or [])
     several = _seeds(seeds, {"--seed": seed, "--set seed": values.get("seed")}, journal, jobs)
-    values |= _agreed(values, {"steps": steps, "seed": seed, "threads": threads})
+    values |= _of_options(values, {"steps": steps, "seed": seed, "threads": threads})
     if no_eval:
         values["eval_interval"] = 0
     folder = runs_folder(runs_dir)
@@ -134,20 +134,18 @@ def train(
     return with_films(answer, shown_in)
 
 
-def _agreed(values: dict[str, Any], given: dict[str, int | None]) -> dict[str, int]:
-    """Return the settings given by their own options, if any.
-
-    Raises:
-        RequestError: ``--set`` gives one of them another value.
-    """
+def _of_options(values: dict[str, Any], given: dict[str, int | None]) -> dict[str, int]:
+    """Return the settings given by their own options, which count; say where ``--set`` differs."""
     found = {name: value for name, value in given.items() if value is not None}
     for name, value in found.items():
         if values.get(name, value) != value:
-            raise RequestError(
-                "{key} is {first} by --set and {second} by an option of its own; give one.",
-                key=SettingName(name),
-                first=str(values[name]),
-                second=str(value),
+            log(
+                Text(
+                    "{key} is {value}, by its own option; --set has {other}.",
+                    key=SettingName(name),
+                    value=str(value),
+                    other=str(values[name]),
+                )
             )
     return found
 
@@ -314,7 +312,7 @@ def branch(
     from td3core.training.launch import branch as branch_run
 
     values = assignments(settings or [])
-    values |= _agreed(values, {"steps": steps, "seed": seed})
+    values |= _of_options(values, {"steps": steps, "seed": seed})
     folder = runs_folder(runs_dir)
     path = find_checkpoint(checkpoint, runs_dir, last=True)
     schedule = _changes(journal, runs_dir)

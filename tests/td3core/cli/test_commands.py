@@ -433,6 +433,18 @@ def test_success_against_the_threshold_is_printed_logged_and_kept(
         gym.registry.pop("Scripted/Solvable-v0", None)
 
 
+def test_an_option_counts_and_says_that_set_has_another_value(
+    runs_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--seed", "2", "--set", "seed=1", "--steps", "60", "--set", "steps=60"]
+    assert app.main(["train", STEPS, *options, "--runs-dir", str(runs_dir), *small()]) == 0
+    said = capsys.readouterr().err
+    assert "seed is 2, by its own option; --set has 1." in said
+    assert "steps is" not in said
+    (run,) = runs_dir.iterdir()
+    assert RunDirectory.open(run).config.seed == 2
+
+
 def test_a_journal_without_changes_is_said_to_repeat_nothing(
     runs_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

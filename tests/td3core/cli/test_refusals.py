@@ -47,8 +47,6 @@ TRAININGS: dict[str, tuple[list[str], list[str]]] = {
     "batch beyond memory": ([STEPS, "--set", "buffer_size=9"], ["batch_size", "buffer_size 9"]),
     "unknown preset": ([STEPS, "--preset", "Pendulum"], ["'Pendulum'", "Pendulum-v1"]),
     "steps in words": ([STEPS, "--steps", "many"], ["steps cannot be 'many'"]),
-    "two seeds": ([STEPS, "--seed", "2", "--set", "seed=1"], ["seed is 1 by --set and 2 by"]),
-    "two lengths": ([STEPS, "--steps", "9", "--set", "steps=8"], ["steps is 8 by --set and 9 by"]),
     "unknown option": ([STEPS, "--nosuch"], ["--nosuch"]),
     "no environment": ([], ["ENV"]),
 }
